@@ -39,11 +39,11 @@ def visitor() -> VisitorLog:
 
 
 def content(folder: Path) -> dict[str, str]:
-    """Return the files of a data folder; SQLite's own for reading beside a writer hold nothing."""
-    files = {path for path in folder.rglob("*") if path.is_file()}
-    side_files = {path for path in files if path.name.endswith(("-shm", "-wal"))}
-    assert not any(path.stat().st_size for path in side_files if path.name.endswith("-wal"))
-    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files - side_files}
+    """Return the digests of a data folder's files, without those that SQLite needs to read."""
+    files = (
+        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
+    )
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: Path) -> None:
@@ -57,12 +57,12 @@ def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: P
         lambda: store.retire(corpus, [store.corpus(corpus).keys[0]], author="Eve"),
         lambda: TreeLog(database).create(Create(hypothesis="x"), author="Eve"),
     ):
-        with pytest.raises(DatabaseError, match="this is a demo, which changes nothing of its team's"):
+        with pytest.raises(DatabaseError, match="this is a demo"):
             change()
     assert Authors(database).enter("Eve") == "Eve"
     assert Authors(database).names() == ["Ada"]
     database.close()
-    with pytest.raises(DemoError, match="a backup cannot be restored"):
+    with pytest.raises(DemoError):
         restore(tmp_path / "none.zip")
     assert content(tmp_path / "data") == before
 
@@ -84,18 +84,6 @@ def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_pat
     assert [tree.id for tree in log.trees(archived=True)] == [mine]
     with pytest.raises(CorpusError):
         log.create(Create(hypothesis="c"), author="Eve", corpus_id="00000000")
-    other = visitor()
-    assert not other.owns(mine)
-    with pytest.raises(UnknownTreeError):
-        other.history(mine)
-    other.close()
-    assert content(tmp_path / "data") == before
-    log.close()
-
-
-def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
-    _, theirs = team
-    log = visitor()
     for change in (
         lambda: log.act(theirs, Edit(node="n1", text="ice is dry"), author="Ada", base=1),
         lambda: log.undo(theirs, author="Ada"),
@@ -103,11 +91,16 @@ def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
     ):
         with pytest.raises(DemoError):
             change()
-    assert log.history(theirs).seq == 1
     for unknown in ("00000000", "ünknown"):
         with pytest.raises(UnknownTreeError):
             log.archive(unknown, author="Ada")
-    log.close()
+    other = visitor()
+    assert not other.owns(mine)
+    with pytest.raises(UnknownTreeError):
+        other.history(mine)
+    assert content(tmp_path / "data") == before
+    for each in (other, log):
+        each.close()
 
 
 def test_a_visitors_trees_are_few_and_go_with_them(
@@ -118,7 +111,7 @@ def test_a_visitors_trees_are_few_and_go_with_them(
     gone, away, present = visitor(), visitor(), visitor()
     gone.archive(gone.create(Create(hypothesis="a"), author="Eve"), author="Eve")
     gone.create(Create(hypothesis="b"), author="Eve")
-    with pytest.raises(DemoError, match="at most 2 trees"):
+    with pytest.raises(DemoError):
         gone.create(Create(hypothesis="c"), author="Eve")
     assert len(list(tmp_path.glob("entail-demo-*/scratch.db"))) == 3
     del gone

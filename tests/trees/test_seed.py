@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from entail.data.bundled import SAMPLE_NAME, held_out_trees, sample_trees
 from entail.data.records import Corpus
 from entail.trees.formats.entailment_bank import refold
-from entail.trees.installation import seed
 from entail.trees.installation.health import examine
 from entail.trees.installation.seed import BUNDLES, HELD_OUT_ID, SAMPLE_ID, seed_sample
 from entail.trees.log.event_log import TreeLog
@@ -41,13 +38,3 @@ def test_a_corpus_of_that_name_is_left_alone(sqlite: Database) -> None:
     seed_sample(sqlite)
     assert CorpusStore(sqlite).info(own).count == 1
     assert {tree.corpus_id for tree in TreeLog(sqlite).trees()} == {HELD_OUT_ID}
-
-
-def test_a_database_of_an_earlier_version_gets_the_held_out_trees(sqlite: Database) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seed, "BUNDLES", BUNDLES[:1])
-        seed_sample(sqlite)
-    assert [info.id for info in CorpusStore(sqlite).corpora()] == [SAMPLE_ID]
-    seed_sample(sqlite)
-    assert len(TreeLog(sqlite).trees(corpus_id=HELD_OUT_ID)) == len(held_out_trees())
-    assert len(TreeLog(sqlite).trees(corpus_id=SAMPLE_ID)) == len(sample_trees())

@@ -27,8 +27,7 @@ from entail.data.stored import parse_as
 from entail.errors import DataError, FormatError
 from entail.version import __version__
 
-FORMAT = "entail backup"
-FORMAT_VERSION = 1
+FORMAT, FORMAT_VERSION = "entail backup", 1
 
 _MANIFEST = "manifest.json"
 _LONGEST_MANIFEST = 64 * 2**20
@@ -52,16 +51,10 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Head:
-    """Fields that a manifest of every format has."""
-
+class _Manifest:
     format: str
     format_version: int
     made_by: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Manifest(_Head):
     made_at: str = ""
     revision: str
     parts: Mapping[str, Part]
@@ -87,8 +80,7 @@ class Archive:
                 try:
                     yield parse_as(dict[str, Any], line)
                 except ValueError as error:
-                    reason, source = f"expected a JSON object ({error})", f"{self.name}: {part}"
-                    raise FormatError(reason, source=source, line=number) from error
+                    raise FormatError(str(error), source=f"{self.name}: {part}", line=number) from error
 
 
 def read_chunks(stream: IO[bytes]) -> Generator[bytes]:
@@ -127,9 +119,7 @@ def write_archive(
             os.fsync(raw.fileno())
         partial.replace(file)
     except OSError as error:
-        raise DataError(
-            f"the backup cannot be written to {file} ({error.strerror}); choose another place"
-        ) from error
+        raise DataError(f"the backup cannot be written to {file} ({error}); nothing was backed up") from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -160,24 +150,19 @@ def open_archive(file: Path) -> Iterator[Archive]:
         try:
             archive = open_files.enter_context(zipfile.ZipFile(open_files.enter_context(open_regular(file))))
             _check_sizes(archive, name)
-            revision, parts = _read_manifest(archive, name)
-            _check_names(archive, parts, name)
-            for part, expected in parts.items():
+            manifest = _read_manifest(archive, name)
+            for part, expected in manifest.parts.items():
                 actual = _measure(read_chunks(archive.open(part)))
                 if actual != expected:
-                    raise FormatError(
-                        f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
-                        f"{expected.sha256[:12]}, found {actual.size:,} with {actual.sha256[:12]}); take "
-                        "another backup",
-                        source=name,
-                    )
+                    reason = f"{part} is not what was written (expected {expected}, found {actual})"
+                    raise FormatError(f"{reason}; take another backup", source=name)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             reason = f"this is no backup of entail, or it is cut off ({error})"
             raise FormatError(reason, source=name) from error
         except OSError as error:
             raise DataError(f"{file} cannot be read: {error.strerror}") from error
         # Outside the `try`: what goes wrong while it is used is not the file's fault.
-        yield Archive(name, revision, parts, archive)
+        yield Archive(name, manifest.revision, manifest.parts, archive)
 
 
 def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
@@ -196,29 +181,24 @@ def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
             )
 
 
-def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, Mapping[str, Part]]:
+def _read_manifest(archive: zipfile.ZipFile, name: str) -> _Manifest:
     try:
         with archive.open(_MANIFEST) as stream:
             text = stream.read(_LONGEST_MANIFEST)
-        head = parse_as(_Head, text)
-        if head.format != FORMAT:
-            raise FormatError(f"expected the format {FORMAT!r}, found {head.format!r}", source=name)
-        if head.format_version > FORMAT_VERSION:
-            version = f"format {head.format_version} ({head.made_by})"
-            reason = f"the backup is of {version}, expected one up to {FORMAT_VERSION}; update entail"
+        head = parse_as(dict[str, Any], text)
+        if head.get("format") == FORMAT and head.get("format_version") != FORMAT_VERSION:
+            found = f"{head.get('format_version')!r} ({head.get('made_by')})"
+            reason = f"expected a backup of format {FORMAT_VERSION}, found {found}; update entail"
             raise FormatError(reason, source=name)
         manifest = parse_as(_Manifest, text)
     except (KeyError, ValueError) as error:
         reason = f"this is no backup of entail: its manifest is missing or broken ({error})"
         raise FormatError(reason, source=name) from error
-    return manifest.revision, manifest.parts
-
-
-def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str) -> None:
-    file_names = sorted(info.filename for info in archive.infolist())
-    if file_names != sorted([_MANIFEST, *parts]):
-        odd = sorted(set(file_names) ^ {_MANIFEST, *parts}) or "a part twice"
+    expected, found_parts = [_MANIFEST, *manifest.parts], [info.filename for info in archive.infolist()]
+    if manifest.format != FORMAT or sorted(found_parts) != sorted(expected):
+        odd = sorted(set(found_parts) ^ set(expected)) or "a part twice"
         raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
-    for part in parts:
+    for part in manifest.parts:
         if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
             raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)
+    return manifest

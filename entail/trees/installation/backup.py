@@ -6,8 +6,8 @@
     tables/<name>.jsonl   one row a line
     models/...            models in the data folder, and `active.json`, which says which of them are active
 
-Cached vectors are left out, since they can be regenerated, and so are models that are being written. A backup
-of SQLite restores into PostgreSQL and back.
+Cached vectors and models that are being written are left out. A backup of SQLite restores into PostgreSQL and
+back.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ class Backup:
 class Restoration:
     """Result of a restore: rows by table, number of model files.
 
-    `before` is a backup of the replaced data, `damaged` the new path of a damaged database file. `problems`
-    has a line for each tree that was damaged when it was backed up, and is so now. `revoked` is the number of
-    read-only links of the backup that were not in the replaced data.
+    `before` is a backup of the replaced data, `damaged` the new path of a damaged database file, `revoked`
+    the number of dropped links. `problems` has a line for each tree that was damaged in the backup.
     """
 
     rows: Mapping[str, int]
@@ -90,10 +89,9 @@ def restore(
     """Restore a backup of this version or an older one into an empty installation, atomically.
 
     The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
-    just before its commit. If a step fails, both are unchanged; if this process is killed, the next opening
-    of the database sees to it. With `replace`, existing data is backed up first, and a damaged database file
-    is renamed. Read-only links that do not work before the restore do not work after it: they may have been
-    revoked since the backup.
+    just before its commit. If a step fails, or this process is killed, both are unchanged or both replaced.
+    With `replace`, existing data is backed up first, and a damaged database file is renamed. Read-only links
+    that do not work before the restore do not work after it: they may have been revoked since the backup.
 
     Raises:
         FormatError: If the file is no backup, truncated, altered or of a newer version.
@@ -155,14 +153,8 @@ def _write(
             for table in schema.metadata.sorted_tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
             for name, path in _model_files():
-                try:
-                    stream = path.open("rb")
-                except FileNotFoundError:
-                    continue  # replaced meanwhile by another version of the model
-                except OSError as error:
-                    reason = f"{path} cannot be read ({error.strerror}); let this user read it"
-                    raise DataError(f"nothing was backed up: {reason}") from error
-                yield name, read_chunks(stream)
+                with suppress(FileNotFoundError):  # replaced meanwhile by another version of the model
+                    yield name, read_chunks(path.open("rb"))
 
         written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
     rows = {name: written[f"tables/{name}.jsonl"].lines for name in counts}
@@ -244,10 +236,8 @@ def _stage_models(archive: Archive, models: Path) -> Path | None:
                 stream.writelines(chunks)
     except OSError as error:
         shutil.rmtree(staged, ignore_errors=True)
-        raise DataError(
-            f"nothing was restored: the models cannot be written next to {models} ({error.strerror}); "
-            "make room there, and let this user write"
-        ) from error
+        reason = f"the models cannot be written next to {models} ({error.strerror}); make room there"
+        raise DataError(f"nothing was restored: {reason}, and let this user write") from error
     return staged
 
 
@@ -258,13 +248,10 @@ def _fill(
     *,
     last: Callable[[sa.Connection], None],
 ) -> tuple[dict[str, int], tuple[str, ...], int]:
-    """Create the tables at the backup's revision, fill them and migrate them.
-
-    `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
-    """
+    """Create the tables at the backup's revision, fill and migrate them; call `last` before the commit."""
     with database.writing(wait_seconds=database.wait_seconds) as connection:
         token = schema.shares.c.token
-        links = set(connection.scalars(sa.select(token)))
+        links = list(connection.scalars(sa.select(token)))
         schema.metadata.drop_all(connection)
         forget(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
@@ -286,22 +273,19 @@ def _fill(
                     while batch := [_row(row, table) for row in islice(rows, _BATCH)]:
                         connection.execute(sa.insert(table), batch)
                         meter.add(len(batch))
+            except sa.exc.OperationalError:
+                raise
             except (KeyError, TypeError, ValueError, sa.exc.StatementError) as error:
-                if isinstance(error, sa.exc.OperationalError):
-                    raise
                 reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-                raise FormatError(
-                    f"its rows do not fit the table {table.name} ({reason})", source=archive.name
-                ) from error
+                reason = f"its rows do not fit the table {table.name} ({reason})"
+                raise FormatError(reason, source=archive.name) from error
         migrate(connection)
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
         problems = tuple(tree_problems(connection))
-        revoked = set(connection.scalars(sa.select(token))) - links
-        for link in revoked:
-            connection.execute(sa.delete(schema.shares).where(token == link))
+        revoked = connection.execute(sa.delete(schema.shares).where(token.not_in(links))).rowcount
         last(connection)
-    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems, len(revoked)
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems, revoked
 
 
 def _row(values: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:

@@ -27,11 +27,8 @@ from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import DEMO_REMEDY, Database, open_database, sqlite_file
 
-TREES = 50
-"""Most trees of a visitor."""
-
-IDLE = 2 * 3600.0
-"""Seconds without use after which a visitor's trees are removed."""
+TREES, IDLE = 50, 2 * 3600.0
+"""Most trees of a visitor, and the seconds without use after which they are removed."""
 
 
 class Scratch:
@@ -68,22 +65,15 @@ def open_shown() -> tuple[Database, Scratch | None]:
 
 
 class VisitorLog(TreeLog):
-    """Trees of a visitor, who can write them, and of the team, which are read-only.
-
-    Methods raise `DemoError` for changes to the team's trees.
-    """
-
-    _used: float
+    """Trees of a visitor, who can write them, and of the team, of which changes raise `DemoError`."""
 
     def __init__(self, team: TreeLog, corpora: CorpusStore) -> None:
         # A server may keep references to sessions that ended long ago.
         for other in list(_VISITORS):
             if time.monotonic() - other._used > IDLE:
                 other.close()
-        self._scratch = Scratch()
+        self._scratch, self._team, self._corpora = Scratch(), team, corpora
         super().__init__(self._scratch.database)
-        self._team = team
-        self._corpora = corpora
         self._used = time.monotonic()
         _VISITORS.add(self)
 
@@ -146,23 +136,18 @@ class VisitorLog(TreeLog):
         return sorted([*own, *team], key=lambda tree: tree.changed_at, reverse=True)
 
     def _require_editable(self, tree_id: str) -> None:
-        if self.owns(tree_id):
-            return
-        hypothesis = self._team.summary(tree_id).hypothesis
-        raise DemoError(
-            f"this is a demo: the tree of {quote(hypothesis)} is its team's and stays as it is; start one of "
-            "your own, with the same hypothesis if you like"
-        )
+        if not self.owns(tree_id):
+            hypothesis = quote(self._team.summary(tree_id).hypothesis)
+            raise DemoError(f"this is a demo: the tree of {hypothesis} is its team's; start one of your own")
 
     def _add_corpus(self, corpus_id: str) -> None:
         """Add the corpus without its premises to the visitor's database, whose trees refer to it."""
-        info, table = self._corpora.info(corpus_id), schema.corpora
+        name, table = self._corpora.info(corpus_id).name, schema.corpora
         with self._database.writing() as connection:
             if connection.scalar(sa.select(table.c.id).where(table.c.id == corpus_id)) is None:
-                row = {"version": info.version, "count": 0, "licence": info.licence, "source": info.source}
-                # The team may call another corpus so by now: here it is known by its id alone.
-                name = {"name": info.name, "folded": corpus_id}
-                connection.execute(sa.insert(table).values(id=corpus_id, **name, **row))
+                # By its id alone: the team may call another corpus so by now.
+                row = {"id": corpus_id, "name": name, "folded": corpus_id, "version": 1, "count": 0}
+                connection.execute(sa.insert(table).values(**row, licence="", source=""))
 
 
 _VISITORS: weakref.WeakSet[VisitorLog] = weakref.WeakSet()

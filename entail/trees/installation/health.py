@@ -20,7 +20,7 @@ _RESTORE = "restore a backup with `entail restore FILE --replace`"
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Findings on a database: revision of the tables, bytes, rows by table, and a line a problem."""
+    """Findings on a database: revision of its tables, bytes, rows by table, and a line a problem."""
 
     revision: str | None
     size: int

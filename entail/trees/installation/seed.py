@@ -28,7 +28,6 @@ SAMPLE_ID, HELD_OUT_ID = "5a3b1e00", "5a3b1e01"
 """Ids of the bundled corpora, the same in every database."""
 
 SAMPLE_AUTHOR = "EntailmentBank"
-"""Author of the bundled trees."""
 
 
 class Bundle(NamedTuple):
@@ -38,12 +37,6 @@ class Bundle(NamedTuple):
     name: str
     corpus: Callable[[], Corpus]
     trees: Callable[[], tuple[ExplanationTree, ...]]
-
-    def is_seeded(self, connection: sa.Connection) -> bool:
-        """Return whether the corpus, or another of its name, was added."""
-        corpora = schema.corpora.c
-        same = sa.or_(corpora.id == self.id, corpora.folded == fold_name(self.name))
-        return connection.scalar(sa.select(corpora.id).where(same)) is not None
 
 
 BUNDLES = (
@@ -57,34 +50,30 @@ def seed_sample(database: Database) -> None:
     """Add the bundled corpora and their trees to the database, unless it is read-only.
 
     A corpus is left out if it, or another of its name, was added before. Of two processes at the same moment
-    one adds it, all or nothing.
-
-    Raises:
-        DatabaseError: If the database cannot be written.
+    one adds it, all or nothing; `DatabaseError` if the database cannot be written.
     """
     for bundle in () if database.read_only else BUNDLES:
-        if _is_seeded(database, bundle):
-            continue
+        with database.reading() as connection:
+            if _is_seeded(connection, bundle):
+                continue
         corpus = bundle.corpus()
         acts = [unfold(tree, corpus=corpus) for tree in bundle.trees()]
+        licence = "Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)"
+        source = "EntailmentBank and WorldTree, Allen Institute for AI"
+        by = {"author": SAMPLE_AUTHOR, "corpus_id": bundle.id}
         try:
             with database.writing(wait_seconds=database.wait_seconds) as connection:
-                if bundle.is_seeded(connection):
-                    continue
-                insert_corpus(
-                    connection,
-                    corpus,
-                    author=SAMPLE_AUTHOR,
-                    licence="Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)",
-                    source="EntailmentBank and WorldTree, Allen Institute for AI",
-                    corpus_id=bundle.id,
-                )
-                insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=bundle.id, example=True)
+                if not _is_seeded(connection, bundle):
+                    insert_corpus(connection, corpus, licence=licence, source=source, **by)
+                    insert_trees(connection, acts, example=True, **by)
         except DatabaseError:
-            if not _is_seeded(database, bundle):  # another process was quicker
-                raise
+            with database.reading() as connection:
+                if not _is_seeded(connection, bundle):  # else another process was quicker
+                    raise
 
 
-def _is_seeded(database: Database, bundle: Bundle) -> bool:
-    with database.reading() as connection:
-        return bundle.is_seeded(connection)
+def _is_seeded(connection: sa.Connection, bundle: Bundle) -> bool:
+    """Return whether the corpus, or another of its name, was added."""
+    corpora = schema.corpora.c
+    same = sa.or_(corpora.id == bundle.id, corpora.folded == fold_name(bundle.name))
+    return connection.scalar(sa.select(corpora.id).where(same)) is not None

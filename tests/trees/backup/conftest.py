@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,7 @@ def content(database: Database) -> dict[str, Any]:
     store, log = CorpusStore(database), TreeLog(database)
     with database.reading() as connection:
         presences = [tuple(row) for row in connection.execute(sa.select(schema.presence))]
-    trees = [*log.trees(), *log.trees(archived=True)]
-    corpora = store.corpora()
+    trees, corpora = log.trees(archived=None), store.corpora()
     return {
         "trees": trees,
         "histories": [log.history(tree.id) for tree in trees],
@@ -70,20 +70,16 @@ def content(database: Database) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(database_url: str) -> str:
-    database = open_database(database_url)
+def filled(database: Database, database_url: str) -> str:
     fill(database)
     database.close()
     return database_url
 
 
 def read(url: str) -> dict[str, Any]:
-    database = open_database(url)
-    try:
+    with closing(open_database(url)) as database:
         assert examine(database).problems == ()
         return content(database)
-    finally:
-        database.close()
 
 
 @pytest.fixture

@@ -30,9 +30,7 @@ def test_models_that_are_being_written_or_replaced_do_not_hinder_a_backup(
     for name in ("old/x", "whole/x", ".staged/x", "x.training/checkpoint.safetensors"):
         (models / name).parent.mkdir(parents=True)
         (models / name).write_text(name, encoding="utf-8")
-    database = open_database()
-    fill(database)
-    database.close()
+    fill(open_database())
 
     def replace_a_model(progress: Progress) -> None:
         if (models / ".staged").exists():
@@ -92,14 +90,13 @@ def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
         yield "tables/trees.jsonl", [b"{}\n"]
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(DataError, match="No space left on device"):
+    with pytest.raises(DataError):
         write_archive(tmp_path / "b.zip", parts(), revision="0001")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
-    with pytest.raises(DataError):
-        write_archive(tmp_path / "file" / "b.zip", [], revision="0001")
-    with pytest.raises(DataError):  # which is there
-        write_archive(tmp_path / "file", [], revision="0001")
+    for file in (tmp_path / "file" / "b.zip", tmp_path / "file"):  # which is there
+        with pytest.raises(DataError):
+            write_archive(file, [], revision="0001")
     write_archive(tmp_path / "file", [], revision="0001", overwrite=True)
 
 
@@ -138,15 +135,14 @@ def test_what_is_replaced_is_kept_in_a_backup(filled: str, tmp_path: Path, own_d
     assert model.read_text() == "new"
 
 
-@pytest.mark.parametrize("how", ["no database", "damaged pages"])
-def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("can_be_opened", [False, True])
+def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, can_be_opened: bool) -> None:
     expected = read(f"sqlite:///{tmp_path / 'trees.db'}")
     url, path = new_url(tmp_path), tmp_path / "new" / "x.db"
-    database = open_database(url)
-    fill(database)
+    fill(database := open_database(url))
     database.close()
     data = damage(path)
-    if how == "no database":
+    if not can_be_opened:
         path.write_bytes(data := b"x" * 100 + data[100:])
         with pytest.raises(DamagedDatabaseError):
             restore(saved, url=url)

