@@ -36,12 +36,7 @@ def about(**fields: Any) -> Any:
         (lambda parts, manifest: parts.pop("tables/events.jsonl"), False),
         (part("more.txt"), False),
         *((part(name), True) for name in ("../evil", "models/../../evil", "/etc/evil", "models/a/../evil")),
-        *(
-            (part(name), True)
-            for name in (["models/a\\..\\evil", "models/C:evil"] if os.name == "nt" else [])
-        ),
-        (part("models"), True),
-        (part("vectors/x"), True),
+        *((part(name), True) for name in ("models", "vectors/x")),
         (part("tables/other.jsonl", b""), True),
         (table(lambda rows: rows.append([]), "trees"), True),
         (table(lambda rows: rows[0].update(height=3), "trees"), True),
