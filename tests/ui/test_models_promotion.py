@@ -23,11 +23,7 @@ from entail.jobs.record import Job, JobSpec, Status
 from entail.registry.models import active, promote
 from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.figures import FigurePair
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Create
-from entail.ui.components.elements import differences_table
-from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.trees.models import current_suggester
 from tests.ui.conftest import by, keys, named, said, settled
@@ -91,20 +87,13 @@ def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: 
     assert "**Ada** promoted **mine** for **grove**. MAP, query excluded" in said(app)
 
 
-def test_a_promotion_needs_a_name_and_insistence_without_a_comparison(
+def test_a_promotion_needs_a_name_and_insistence_and_undoes_no_colleagues(
     app: AppTest, claims: tuple[str, ...]
 ) -> None:
     app = insist(opened(app, name=""))
     assert app.button(key="promote-mine").disabled
     assert all(b.disabled for b in app.button if str(b.key).startswith("back-"))
     app = settled(app.text_input(key="author_name-promotion").set_value("Ada").run())
-    app = press(app, "Promote mine for grove")
-    assert active("grove").encoder == "mine"
-    assert "Not compared" in said(app)
-
-
-def test_promotions_of_a_colleague_are_not_undone(app: AppTest, claims: tuple[str, ...]) -> None:
-    app = insist(opened(app))
     promote("other", by="Bo", corpus="grove", anyway=True)
     app = press(app, "Promote mine for grove")
     assert any("Bo" in str(error.value) for error in app.error)
@@ -113,29 +102,26 @@ def test_promotions_of_a_colleague_are_not_undone(app: AppTest, claims: tuple[st
     app = settled(back.click().run())
     assert any("Cy" in str(error.value) for error in app.error)
     assert [move.by for move in history("grove")] == ["Cy", "Bo", "Ann"]
+    app = press(insist(app), "Promote mine for grove")
+    assert active("grove").encoder == "mine"
+    assert "Not compared" in said(app)
 
 
-def test_a_comparison_on_training_examples_is_no_reason(
-    app: AppTest, claims: tuple[str, ...], tiny_home: Path
-) -> None:
-    write_training_queries(tiny_home / "mine", map(premise_key, claims))
-    app = press(opened(app), "Compare")
-    assert "trained on 16 of these claims" in said(app)
-    assert app.button(key="promote-mine").disabled
-
-
-def test_a_comparison_that_fails_is_repeated(
-    app: AppTest, claims: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_failed_comparison_is_repeated_and_one_on_training_examples_is_no_reason(
+    app: AppTest, claims: tuple[str, ...], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> PairedComparison:
         raise EncoderError("the weights are broken")
 
+    write_training_queries(tiny_home / "mine", map(premise_key, claims))
     app = opened(app)
     with monkeypatch.context() as broken:
         broken.setattr("entail.jobs.candidates.compare_on", fail)
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
-    assert "16 claims" in said(press(app, "Compare"))
+    app = press(app, "Compare")
+    assert "trained on 16 of these claims" in said(app)
+    assert app.button(key="promote-mine").disabled
 
 
 def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
@@ -189,31 +175,6 @@ def test_broken_links_and_folders_are_no_splits(shared: Workspace, tmp_path: Pat
     assert [split.name.partition(" ")[0] for split in splits] == ["dev.jsonl", "dev.jsonl", "example"]
 
 
-def test_figures_in_tables() -> None:
-    up, flat = (
-        PairedDifference(0.1, 0.3, 0.1, 0.3, 0.0001, 9, 1, 30),
-        PairedDifference(0.1, 0.1, -1, 1, 1, 0, 0, 30),
-    )
-    table = differences_table({"MAP": up, "NDCG": flat}, ("a", "b"))
-    assert table.to_dict("list") == {
-        "measure": ["MAP", "NDCG"],
-        "a": ["0.100", "0.100"],
-        "b": ["0.300", "0.100"],
-        "difference": ["● +0.200 [+0.100, +0.300]", "○ +0.000 [-1.000, +1.000]"],
-        "p": ["< 0.001", "1.000"],
-    }
-    ends = ((0.0, 0.2), (0.2, 0.4))
-    table = differences_table({"MAP": up}, ("a", "b"), intervals=[ends])
-    assert list(table["b"]) == ["0.300 [0.200, 0.400]"]
-    rows = [FigurePair("chains", "MAP", "dev", 0.5, 0.25), FigurePair("c", "a", "b", None, 1.0)]
-    assert card_figures_table(rows, ("same", "same")).to_dict("list") == {
-        "measure": ["● chains, MAP", "○ c, a"],
-        "on": ["dev", "b"],
-        "same, active": ["0.500", ""],
-        "same": ["0.250", "1.000"],
-    }
-
-
 @pytest.fixture
 def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
     """Two encoders of Gaussians, one of them under the name of the packaged one."""
@@ -254,7 +215,6 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
     app = opened(app, encoder="tiny")
     app.query_params["candidate"] = "worse"
     app = settled(app.run())
-    assert named(app.expander, "Promote a chain scorer").proto.expanded
     assert named(app.selectbox, "Scorer").value == "worse"
     assert "dev: 0.400 against 0.500" in said(app)
     assert app.button(key="promote-worse").disabled
@@ -310,12 +270,9 @@ def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
     assert f"{active_one}, promoted by Bo, cannot be used: its folder is gone" in said(app)
 
 
+@pytest.mark.usefixtures("shared")
 def test_proposals_of_the_trees_page_follow(
-    app: AppTest,
-    shared: Workspace,
-    tiny_home: Path,
-    scorer_folder: Scorer,
-    monkeypatch: pytest.MonkeyPatch,
+    tiny_home: Path, scorer_folder: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("entail.ui.trees.models.list_scorers", list_scorers)
     monkeypatch.setattr("entail.ui.trees.models.Suggester.start_loading", lambda self: None)
@@ -333,10 +290,3 @@ def test_proposals_of_the_trees_page_follow(
     assert used() == ("scores", "scores", packaged, "a-first")
     shutil.rmtree(tiny_home / "scores")
     assert used()[0] == packaged
-    corpus = shared.corpora.add_corpus(Corpus.of("two", ["ice is cold", "snow is ice"]), author="Ada")
-    app.session_state["tree"] = shared.log.create(
-        Create(hypothesis="snow is cold"), author="Ada", corpus_id=corpus.id
-    )
-    app.session_state["retriever"] = "tfidf"
-    app = settled(app.switch_page("pages/Trees.py").run())
-    assert "scores, promoted by Bo, cannot be used" in said(app)

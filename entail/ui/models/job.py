@@ -131,15 +131,7 @@ def _draw_actions(job: Job, author: str | None) -> None:
 def _draw_state(job: Job) -> None:
     """Draw the place in the queue, the progress, or the end with what to do next."""
     if job.state == "queued":
-        first = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
-        first += [
-            other for other in jobs().queued() if (other.queue_position or 0) < (job.queue_position or 0)
-        ]
-        names = ", ".join(f"**{label(other.name)}**" for other in first)
-        st.info(
-            f"Queued as number {job.queue_position}, after {names}." if names else "Starts in a moment.",
-            icon=":material/schedule:",
-        )
+        st.info(f"Queued as number {job.queue_position}.", icon=":material/schedule:")
         ensure_worker()
     elif job.open:
         share, text = progress_of(job)
