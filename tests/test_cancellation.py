@@ -13,7 +13,7 @@ from entail.arcf.chains.chain import Search, Step, follow
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head
 from entail.cancellation import cancellable, cancelled_by, check_cancelled
 from entail.data.records import Corpus
-from entail.encoders.cross.models import CrossEncoder
+from entail.encoders.cross.encoder import CrossEncoder
 from entail.encoders.cross.pairs import Frame, Pair
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians

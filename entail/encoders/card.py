@@ -30,20 +30,8 @@ TRAINING_QUERIES = "seen.json"
 class Card:
     """Known fields of `entail.json`; it may hold others.
 
-    Attributes:
-        method: Training method.
-        base: Name of the encoder that an adapter sits on.
-        base_revision: Revision of the base it was trained on; it is loaded on no other.
-        adapter_digest: Digest of its adapters' configurations; it is loaded with no others.
-        towers: See `TowerKind`.
-        figures: Measured figures.
-        config: Training configuration.
-        trained_on: Counts and names of the training data.
-        licence: Licence of the weights.
-        gaussian: Settings of an encoder of Gaussians (see `entail.encoders.gaussian.form`), else empty.
-        scorer: Settings of a scorer of facts (see `entail.arcf.scoring.scorer`), else empty.
-        judge: Settings of a judge of entailment (see `entail.judge.judges`), else empty.
-        reranker: Settings of a re-ranker (see `entail.encoders.cross.reranker`), else empty.
+    An adapter is loaded on no other `base_revision`, and with no other `adapter_digest`, than it was trained
+    with. `gaussian`, `scorer`, `judge` and `reranker` are the settings of such a model, else empty.
     """
 
     method: str | None = None

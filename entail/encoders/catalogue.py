@@ -56,20 +56,14 @@ class EncoderEntry:
     """Catalogue entry of an encoder.
 
     Attributes:
-        name: Display name.
-        kind: Source of its weights.
         revision: Identity of the weights, `name@digest`; None for a Hub id that was not fetched.
         path: Its folder; None for a Hub id that was not fetched and for a missing package.
         dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
         symmetric: Whether query and premise are encoded in the same way; False where unknown.
         similarity: Similarity of its points; an adapter's is the cosine.
-        method: Training method (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
         towers: Towers of an adapter (see `TowerKind`); whole models have routes instead.
         premise_digest: Digest of a premise tower of its own, empty without one.
-        card: Its `entail.json`, None without one.
-        licence: Licence by its card.
-        gaussian: Settings of an encoder of Gaussians, None for an encoder of points.
         problem: Reason why it cannot be loaded, None if there is none.
     """
 

@@ -1,10 +1,9 @@
-"""Device, precision and memory of an encoder."""
+"""Device and precision of an encoder, and memory that it gives back."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from entail.errors import SettingsError
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
 
 Precision = Literal["auto", "fp32", "fp16", "bf16"]
 """Precision of weights and arithmetic."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of the weights of one encoder, and of a base shared with other encoders."""
-
-    own: int
-    shared: int = 0
 
 
 def device_name(name: str | None = None) -> str:
@@ -58,21 +49,6 @@ def dtype_of(precision: Precision, device: str) -> torch.dtype:
     if precision == "auto":
         precision = "fp16" if device.startswith("cuda") else "fp32"
     return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
-
-
-def device_in_words(device: str) -> str:
-    """Return a description of a device, for a GPU with its memory in use by all processes.
-
-    >>> device_in_words("cpu")
-    'the processor'
-    """
-    if not device.startswith("cuda"):
-        return "the processor" if device == "cpu" else device
-    import torch
-
-    free, total = torch.cuda.mem_get_info(torch.device(device))
-    name = torch.cuda.get_device_name(torch.device(device))
-    return f"{name} ({device}), {(total - free) / 1e9:.1f} of {total / 1e9:.0f} GB taken"
 
 
 def give_back_memory() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from entail.data.text import without_surrogates
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
-from entail.encoders.device import Memory, Precision, device_name
+from entail.encoders.device import Precision, device_name
 from entail.encoders.row_batches import Ints, budget_of, token_batches
 from entail.encoders.towers import Tokens, Towers, load_towers
 from entail.errors import EncoderError
@@ -152,12 +152,6 @@ class BiEncoder:
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
         return self._towers is not None
-
-    @property
-    def memory(self) -> Memory | None:
-        """Memory of the weights; None before they are loaded."""
-        towers = self._towers
-        return None if towers is None else towers.memory
 
     def load(self) -> None:
         """Load the weights, once."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from entail.encoders.bert.lora import NO_EFFECT, PREFIX
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
-from entail.encoders.device import Memory, device_name
+from entail.encoders.device import device_name
 from entail.encoders.gaussian.form import HEAD, Pooling
 from entail.encoders.weights import require_finite
 from entail.errors import EncoderError, EntailError
@@ -161,13 +161,6 @@ class StockTowers:
         if dimension is None:
             raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
         self.dimension = int(dimension)
-
-    @property
-    def memory(self) -> Memory:
-        """Memory of both models, or of the one that serves as both."""
-        models = (self._query, self._premise)
-        tensors = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
-        return Memory(own=sum(tensor.nbytes for tensor in tensors.values()))
 
     def tokens(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the texts: routes may have tokenizers of their own."""

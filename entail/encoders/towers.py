@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from entail.encoders.bert.folder import read_bert
 from entail.encoders.bert.lora import read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
-from entail.encoders.device import Memory, Precision, dtype_of
+from entail.encoders.device import Precision, dtype_of
 from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import StockTowers
 from entail.encoders.weights import open_tensors
@@ -24,27 +24,6 @@ if TYPE_CHECKING:
 
 Tokens = tuple[int, ...] | str
 """Input that determines a vector: token ids, or the text, where the tokenizer depends on the tower."""
-
-
-class Towers(Protocol):
-    """Protocol of encoders of a batch by one of two towers."""
-
-    @property
-    def memory(self) -> Memory:
-        """Memory of its weights."""
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector, d."""
-
-    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Return the input that determines the vector of each text."""
-
-    def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is truncated."""
-
-    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
-        """Return vectors of any length, shape (texts, d)."""
 
 
 class BertTowers:
@@ -64,13 +43,6 @@ class BertTowers:
         head: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         self.bert, self._adapters, self._head = bert, adapters, head
-
-    @property
-    def memory(self) -> Memory:
-        """Memory of adapters and head, and of the shared BERT."""
-        own = [tensor for adapter in self._adapters.values() for pair in adapter.values() for tensor in pair]
-        distinct = {id(tensor): tensor.nbytes for tensor in (*own, *(self._head or ()))}
-        return Memory(own=sum(distinct.values()), shared=sum(t.nbytes for t in self.bert.weights))
 
     @property
     def dimension(self) -> int:
@@ -95,6 +67,10 @@ class BertTowers:
                 x = torch.nn.functional.linear(x, *self._head)
             vectors: NDArray[np.float32] = x.cpu().numpy()
             return vectors
+
+
+Towers = BertTowers | StockTowers
+"""Encoder of a batch by one of two towers."""
 
 
 def load_towers(entry: EncoderEntry, *, device: str, precision: Precision) -> Towers:

@@ -16,8 +16,8 @@ from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSim
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.cross.encoder import (
     HEAD,
+    CrossEncoder,
     CrossParts,
-    PairScorer,
     cross_parts,
     list_cross,
     load_cross,
@@ -105,7 +105,7 @@ class Scorer:
     name: str
     revision: str
     form: ScorerForm
-    pairs: PairScorer
+    pairs: CrossEncoder | BiEncoderScorer
     terms: Terms = field(default_factory=Terms)
     weights: tuple[float, ...] = ()
 
@@ -164,7 +164,7 @@ def load_scorer(name: str | Path, *, device: str | None = None, precision: Preci
             f"{name}: {HEAD}: a weight of a score term is too large; download or train it again"
         )
     dtype = torch.bfloat16 if fast else torch.float32
-    pairs: PairScorer = (
+    pairs = (
         load_cross(parts, max_length=form.max_length, device=torch_device, dtype=dtype)
         if not is_bi
         else _load_bi_encoder(parts, form.max_length, torch_device, dtype)

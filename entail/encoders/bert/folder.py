@@ -47,20 +47,9 @@ _TOKENIZER: Mapping[str, object] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """A BERT and its pooling.
+    """A BERT of dimension d and its pooling.
 
-    Attributes:
-        folder: Folder of `model.safetensors` and `tokenizer.json`.
-        layers: Number of layers.
-        heads: Attention heads a layer.
-        dimension: Length of a token's and of a text's vector, d.
-        inner: Width of the feed-forward layer.
-        vocabulary: Number of tokens in the vocabulary.
-        positions: Number of positions.
-        padding: Id of the padding token.
-        max_length: Maximum tokens of a text, `[CLS]` and `[SEP]` included.
-        epsilon: Epsilon of the layer norms.
-        pooling: `mean` of the tokens' vectors, or that of `[CLS]`.
+    `folder` holds `model.safetensors` and `tokenizer.json`; `max_length` counts `[CLS]` and `[SEP]`, too.
     """
 
     folder: Path

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NO_EFFECT = "%s: the adapter changes nothing: its scale or all its output weights are 0"
-"""Warning about an adapter, by the name of its encoder."""
 
 _log = logging.getLogger(__name__)
-PREFIX = "base_model.model."
-"""Prefix of a tensor's name in PEFT's files."""
+PREFIX = "base_model.model."  # of a tensor's name in PEFT's files
 
 _TENSOR = re.compile(r"(.+)\.lora_[AB]\.weight")
 _UNUSED = "pooler.dense"
@@ -42,15 +40,7 @@ _IGNORED = frozenset(
 
 @dataclass(frozen=True)
 class LoraConfig:
-    """A plain LoRA adapter.
-
-    Attributes:
-        folder: Folder of `adapter_model.safetensors`.
-        rank: r.
-        alpha: Scale of the adapter.
-        stabilised: Whether alpha is divided by the root of r.
-        targets: Ends of the names of the adapted modules.
-    """
+    """A plain LoRA adapter of rank r on the modules whose names end in `targets`."""
 
     folder: Path
     rank: int
@@ -78,11 +68,8 @@ def read_lora_config(folder: Path) -> LoraConfig | None:
     plain = options.pop("peft_type", None) == "LORA" and options.pop("bias", "none") == "none"
     # Other initialisations change the base's weights too.
     plain = plain and options.pop("init_lora_weights", True) in (True, "gaussian") and not options
-    if not plain or type(rank) is not int or not isinstance(alpha, int | float):
-        return None
-    if not isinstance(targets, list):
-        return None
-    return LoraConfig(folder, rank, float(alpha), stabilised, tuple(map(str, targets)))
+    typed = type(rank) is int and isinstance(alpha, int | float) and isinstance(targets, list)
+    return LoraConfig(folder, rank, float(alpha), stabilised, tuple(targets)) if plain and typed else None
 
 
 def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
@@ -131,8 +118,7 @@ def _joined(parts: Sequence[tuple[slice, Tensor, Tensor]], bert: Bert, linear: s
     """Return A and s B of adapters on different outputs of one linear map as one adapter."""
     import torch
 
-    ranks = sum(len(down) for _, down, _ in parts)
-    up = torch.zeros(len(bert.linears[linear][0]), ranks, device=bert.device)  # (outputs, ranks)
+    up = torch.zeros(len(bert.linears[linear][0]), sum(len(down) for _, down, _ in parts), device=bert.device)
     at = 0
     for rows, down, part in parts:
         up[rows, at : at + len(down)] = part

@@ -37,10 +37,7 @@ _sharing = threading.Lock()
 
 
 def shared_bert(config: BertConfig, *, name: str, revision: str, device: str, dtype: torch.dtype) -> Bert:
-    """Return the one copy of a revision's weights on a device in a precision; see `Bert`.
-
-    The copy is freed with its last user.
-    """
+    """Return the one copy of a revision's weights on a device in a precision, freed with its last user."""
     key = (revision, device, str(dtype))
     with _sharing:
         bert = _shared.get(key)
@@ -87,12 +84,6 @@ class Bert:
                 self.norms[at + OUTPUT] = _norm(tensors, at + OUTPUT, d)
                 self.norms[at + OUTER] = _norm(tensors, at + OUTER, d)
 
-    @property
-    def weights(self) -> list[Tensor]:
-        """All its tensors."""
-        pairs = (*self.norms.values(), *self.linears.values())
-        return [self.words, self.positions, *(tensor for pair in pairs for tensor in pair)]
-
     def encode(self, texts: Sequence[str], adapter: LowRank | None = None) -> Tensor:
         """Return the pooled vectors of one text or more in fp32, of any length, shape (texts, d)."""
         import torch
@@ -120,7 +111,7 @@ class Bert:
             adapter: Added to the linear maps at each call.
             linears: Linear maps in place of the base's, such as those of `merge_adapter`.
             kinds: Added to the embeddings, shape (texts, tokens, d); default: all tokens of the first type.
-            first_only: Compute the last layer for the first token only; the result is (texts, 1, d).
+            first_only: Whether to compute only the first token's state, shape (texts, 1, d).
         """
         from torch.nn.functional import embedding
 
@@ -190,12 +181,7 @@ class _Maps(NamedTuple):
 
 
 def mean_of(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mean state of each text in fp32, shape (texts, d).
-
-    Args:
-        x: States, shape (texts, tokens, d).
-        mask: Mask of the tokens that are not padding, shape (texts, tokens); None: all.
-    """
+    """Return the mean of states x, (texts, tokens, d), where a mask is true, in fp32, shape (texts, d)."""
     import torch
 
     if mask is None:

@@ -1,35 +1,36 @@
-"""Cross-encoders in a folder: an adapter or a whole model, and a linear head from two texts to numbers.
+"""Cross-encoders: an adapter or a whole model, and a linear head from two texts to numbers.
 
-A base that is a plain BERT shares its weights with every encoder on it.
+A plain BERT is run by torch alone and shares its weights with every encoder on it; any other transformer is
+run by transformers.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.cancellation import cancellable
 from entail.encoders.bert.folder import read_bert
-from entail.encoders.bert.lora import read_lora, read_lora_config
+from entail.encoders.bert.lora import merge_adapter, read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
-from entail.encoders.cross.models import CrossEncoder, bert_forward, transformer_forward
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
-from entail.encoders.row_batches import Spent
+from entail.encoders.row_batches import Booleans, Ints, Spent, budget_of, pad_rows, token_batches
 from entail.encoders.stock import load_adapter, sentence_transformer, without_head
 from entail.encoders.weights import check_safe, file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import expand_home
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import torch
+    from torch import Tensor
 
 Floats = NDArray[np.float32]
 
@@ -43,38 +44,9 @@ HEAD = "head.safetensors"
 """The linear map from a vector to the outputs: `weight` (outputs, d), `bias` (outputs,)."""
 
 
-class PairScorer(Protocol):
-    """Protocol of scorers of pairs of texts."""
-
-    @property
-    def tokenize(self) -> Tokenize:
-        """Texts to token ids."""
-
-    @property
-    def frame(self) -> Frame:
-        """The tokens around a pair."""
-
-    @property
-    def max_length(self) -> int:
-        """Maximum tokens of a row."""
-
-    @property
-    def spent(self) -> Spent:
-        """Passes and tokens so far."""
-
-    def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the score, or the first output, of each pair, shape (pairs,)."""
-
-
 @dataclass(frozen=True)
 class CrossParts:
-    """Parts of a cross-encoder on disk.
-
-    Attributes:
-        folder: Its folder.
-        whole: Its base, or its whole model.
-        adapter: Folder of the adapter on the base; None for a whole model.
-    """
+    """Parts of a cross-encoder on disk: `whole` is its base, or its whole model without an `adapter`."""
 
     folder: Path
     whole: EncoderEntry
@@ -225,3 +197,118 @@ def load_cross(
     with open_tensors(parts.folder / HEAD, name=parts.name, device=device, dtype=torch.float32) as tensors:
         head = tensors.get("weight", outputs, d), tensors.get("bias", outputs)
     return CrossEncoder(forward, head, tokenize=tokenize, frame=frame, max_length=max_length, budget=budget)
+
+
+CrossForward = Callable[[Ints, Booleans, Booleans], "Tensor"]
+"""Token ids, mask of what is not padding, mask of the second text, each (rows, tokens) -> the first token's
+vector of each row, or the outputs made from it, in fp32."""
+
+
+class CrossEncoder:
+    """Two texts read together, to one output or more.
+
+    The head is a linear map in fp32: weight (outputs, d), bias (outputs,). A forward pass has about `budget`
+    tokens, by default by device. Any number of threads may use it; `spent` is then approximate.
+    """
+
+    def __init__(
+        self,
+        forward: CrossForward,
+        head: tuple[Tensor, Tensor],
+        *,
+        tokenize: Tokenize,
+        frame: Frame,
+        max_length: int,
+        budget: int | None = None,
+    ) -> None:
+        self._forward, self._head = forward, head
+        self.tokenize, self.frame, self.max_length = tokenize, frame, max_length
+        self.budget = budget or budget_of(head[0].device.type)
+        self.spent = Spent()
+
+    def score(self, pairs: Sequence[Pair]) -> Floats:
+        """Return the first output of each pair, shape (pairs,)."""
+        return self.values(pairs)[:, 0]
+
+    def values(self, pairs: Sequence[Pair]) -> Floats:
+        """Return all outputs of each pair, shape (pairs, outputs)."""
+        import torch
+        from torch.nn.functional import linear
+
+        if not pairs:
+            return np.empty((0, len(self._head[1])), dtype=np.float32)
+
+        def outputs(ids: Ints, mask: Booleans, second: Booleans) -> Tensor:
+            return linear(self._forward(ids, mask, second), *self._head)
+
+        with torch.inference_mode():
+            logits = cross_outputs(outputs, pairs, frame=self.frame, budget=self.budget, spent=self.spent)
+            values: Floats = logits.cpu().numpy()
+            return values
+
+
+def cross_outputs(
+    forward: CrossForward, pairs: Sequence[Pair], *, frame: Frame, budget: int, spent: Spent
+) -> Tensor:
+    """Return what a forward pass makes of one pair or more, in order."""
+    import torch
+
+    rows = [frame.row(pair) for pair in pairs]
+    batches = token_batches([len(row) for row in rows], budget=budget)
+    parts = []
+    for batch in cancellable(batches):
+        ids, mask = pad_rows([rows[i] for i in batch], frame.padding)
+        first = np.array([[frame.first(pairs[i])] for i in batch])
+        parts.append(forward(ids, mask, mask & (np.arange(ids.shape[1]) >= first)))
+        spent.add(len(batch), int(mask.sum()), ids.size)
+    outputs = torch.cat(parts)
+    return outputs[torch.from_numpy(np.argsort(np.concatenate(batches))).to(outputs.device)]
+
+
+def bert_forward(bert: Bert, adapter: LowRank, kinds: Tensor | None) -> CrossForward:
+    """Return the forward pass of a plain BERT, its adapter merged, the last layer for the first token only.
+
+    `kinds` has the vectors of the two token types, (2, d); None where texts have no type.
+    """
+    import torch
+
+    linears = merge_adapter(bert, adapter)
+    # The base's positions include the first type's vector.
+    change = None if kinds is None else kinds[1] - kinds[0]
+
+    def forward(ids: Ints, mask: Booleans, second: Booleans) -> Tensor:
+        tokens, attention, typed = (torch.from_numpy(array).to(bert.device) for array in (ids, mask, second))
+        states = bert.states(
+            tokens,
+            None if mask.all() else attention,
+            linears=linears,
+            kinds=None if change is None else typed[:, :, None] * change,
+            first_only=True,
+        )
+        return states[:, 0].float()
+
+    return forward
+
+
+def transformer_forward(
+    transformer: Any,  # noqa: ANN401 - any model of transformers
+    *,
+    typed: bool,
+    autocast: torch.dtype | None = None,
+) -> CrossForward:
+    """Return the forward pass of a model of transformers, which may take token types."""
+    import torch
+
+    def forward(ids: Ints, mask: Booleans, second: Booleans) -> Tensor:
+        inputs = {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+        if typed:
+            inputs["token_type_ids"] = second.astype(np.int64)
+        device = transformer.device
+        with torch.autocast(device.type, dtype=autocast, enabled=autocast is not None):
+            states = transformer(
+                **{name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
+            )
+        vectors: Tensor = states.last_hidden_state[:, 0].float()
+        return vectors
+
+    return forward

@@ -21,12 +21,7 @@ Tokenize = Callable[[Sequence[str]], list[list[int]]]
 class Frame:
     """The special tokens around a pair: `head` first `middle` second `tail`.
 
-    Attributes:
-        head: Before the first text, such as `[CLS]`.
-        middle: Between the two.
-        tail: After the second.
-        padding: Id of the padding token.
-        typed: Whether the second text and `tail` have another token type.
+    `typed` tells whether the second text and `tail` have another token type.
     """
 
     head: Ids

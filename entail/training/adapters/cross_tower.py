@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from entail.encoders.catalogue import EncoderEntry
-from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
-from entail.encoders.cross.models import cross_outputs, transformer_forward
+from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE, cross_outputs, transformer_forward
 from entail.encoders.cross.pairs import Pair, wrap_tokenizer
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import without_head
