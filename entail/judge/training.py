@@ -119,12 +119,12 @@ def train_judge(
     clean = clean_pairs(pairs, dev)
     labels = [label for label in LABELS if clean.counts[label]]
     if len(labels) < 2:
+        left_out = ", ".join(
+            f"{name} {clean.counts[name]:,}" for name in ("pairs of dev", "repeated", "with two labels")
+        )
         raise TrainingError(
             f"expected pairs of at least two labels to learn from, found {len(clean.pairs)} of "
-            f"{', '.join(labels) or 'no label'}. Of {len(pairs):,} that were given "
-            f"{clean.counts['pairs of dev']:,} stand in dev, too, {clean.counts['repeated']:,} were there "
-            f"before and {clean.counts['with two labels']:,} have two labels: those are left out; give "
-            "other pairs, or another dev"
+            f"{', '.join(labels) or 'no label'} (left out: {left_out}); give other pairs, or another dev"
         )
     setup = prepare(config, run, method=METHOD)
     tower = CrossTower(
@@ -141,7 +141,7 @@ def train_judge(
     ]
     # Passages to judge are longer than training texts.
     form = JudgeForm(max_length=tower.model.max_seq_length or tower.max_length).to_json()
-    measured = _measure(tower, dev) if dev else None
+    measured = evaluate_outputs(tower.values(_tokenize(tower, dev)[0]), dev).to_json() if dev else None
     counts = {**clean.counts, "pairs cut": task.cut, "steps": fitted.steps}
     training = setup.result(fitted, counts, measure="accuracy", warnings=missing, judge=form, dev=measured)
     setup.save(training, tower.save, judge=form, figures=_figures(fitted.best, measured))
@@ -150,7 +150,7 @@ def train_judge(
 
 def _figures(best: Evaluated | None, measured: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the figures for `entail.json`."""
-    if measured is None:
+    if measured is None or best is None:
         return {}
     low, high = measured["interval"]
     accuracies = {
@@ -160,13 +160,7 @@ def _figures(best: Evaluated | None, measured: Mapping[str, Any] | None) -> dict
         "calling all the same": measured["majority"],
         "entailment or not": measured["entailment_accuracy"],
     }
-    checkpoint = {"epoch": best.epoch, "step": best.step} if best else {}
-    return {"dev": accuracies, "pairs": measured["n"], **checkpoint}
-
-
-def _measure(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
-    rows, _ = _tokenize(tower, dev)
-    return evaluate_outputs(tower.values(rows), dev).to_json()
+    return {"dev": accuracies, "pairs": measured["n"], "epoch": best.epoch, "step": best.step}
 
 
 def _digest(pairs: Sequence[NliPair]) -> str:

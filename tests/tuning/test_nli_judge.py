@@ -27,7 +27,7 @@ def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
     import torch
 
     model = classifier(tiny_home / "nli", tiny_home / "tiny", ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
-    judge = NliJudge("nli", batch_size=2)
+    judge = NliJudge("nli")
     premises = ["ba be bi", "bo " * 100, "ba"]
     entailments = judge.entailment(premises, ["ba", "be", "bi bo"])
     ids = [[2, 5, 6, 7, 3, 5, 3], [2, 5, 3, 7, 8, 3]]
