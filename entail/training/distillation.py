@@ -29,9 +29,6 @@ from entail.training.loop.task import Task
 if TYPE_CHECKING:
     from torch import Tensor
 
-_DROPPED = 0.2
-"""Share of words."""
-
 _SEED_OFFSET = 7919  # the order of sentences must not depend on that of the method's batches
 
 
@@ -87,31 +84,6 @@ def teach(teachers: Sequence[str | Path | EncoderEntry], sentences: Sequence[str
         total += encoder.encode_queries(folded)
     vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True).clip(1e-12)
     return Teaching(folded, vectors, tuple(encoder.name for encoder in encoders))
-
-
-def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
-    """Return `count` variations of each sentence: words left out, or another sentence's part as its end.
-
-    Distilling them keeps a tower close to its teachers around the sentences that it memorises.
-
-    >>> vary(["ice is cold"], count=2, seed=1)
-    ('ice is', 'ice is ice')
-    """
-    rng = np.random.default_rng(seed)
-    words = [fold(sentence).split() for sentence in sentences]
-    variations: dict[str, None] = {}
-    for _ in range(count):
-        for own in words:
-            if rng.random() < 0.5:
-                variation = [word for word in own if rng.random() > _DROPPED]
-            else:
-                other = words[rng.integers(len(words))]
-                begun = max(2, int(len(own) * rng.uniform(0.3, 0.9)))
-                rest = slice(int(len(other) * rng.uniform(0.1, 0.7)))
-                variation = own[:begun] + other[rest]
-            variations[" ".join(variation)] = None
-    originals = {"", *(" ".join(own) for own in words)}
-    return tuple(text for text in variations if text not in originals)
 
 
 class DistillationTask:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from entail.errors import SettingsError
 from entail.training.fields import check_values
@@ -124,14 +123,3 @@ def load_pairs(file: Path, split: str | None, usual: str) -> NliReading:
 
     on_hub = is_on_hub(str(file))
     return load_nli(str(file) if on_hub else file, split=split or (usual if on_hub else None))
-
-
-def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
-    """Return `count` rows, spread evenly: the first ones of a file come from few articles.
-
-    >>> take_evenly("abcdef", 3)
-    ('a', 'c', 'e')
-    """
-    if count is None or count >= len(rows):
-        return tuple(rows)
-    return tuple(rows[at * len(rows) // count] for at in range(count))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.adapters.aeenc import vary
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -21,12 +22,7 @@ from entail.encoders.weights import read_json
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.flat import DenseIndex
-from entail.training.distillation import (
-    DistillationTask,
-    Teaching,
-    teach,
-    vary,
-)
+from entail.training.distillation import DistillationTask, Teaching, teach
 from entail.training.loop.batches import BatchTask
 from entail.training.method import Run
 

@@ -16,6 +16,7 @@ from entail.aeenc.method import AEENC
 from entail.aeenc.training import train_aeenc
 from entail.data.passages.files import read_passages, read_questions
 from entail.data.records import gold_children
+from entail.data.text import fold
 from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
 from entail.evaluation.passages.store import store_passages
 from entail.evaluation.retrieval.premises import evaluate_premises
@@ -23,7 +24,7 @@ from entail.index.factory import retriever
 from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import query_values
 from entail.training.adapters.averaging import average_adapters
-from entail.training.distillation import Teaching, teach, vary
+from entail.training.distillation import Teaching, teach
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
@@ -31,6 +32,9 @@ from lab.errors import LabError
 
 RANKING_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@50")
 """Measures of premise retrieval, for each view of the queries."""
+
+DROPPED = 0.2
+"""Share of a sentence's words that a variation of it leaves out."""
 
 PART = (20, 60)
 """Fewest and most words of the part of a paragraph that is replayed."""
@@ -85,6 +89,31 @@ def _teaching(work: Work) -> Teaching:
         order = np.random.default_rng(0).permutation(len(questions))[:count]
         teaching = teaching.join(teach([extra["replay_teacher"]], [questions[i] for i in order.tolist()]))
     return teaching
+
+
+def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
+    """Return `count` variations of each sentence: words left out, or another sentence's part as its end.
+
+    Distilling them keeps a tower close to its teachers around the sentences that it memorises.
+
+    >>> vary(["ice is cold"], count=2, seed=1)
+    ('ice is', 'ice is ice')
+    """
+    rng = np.random.default_rng(seed)
+    words = [fold(sentence).split() for sentence in sentences]
+    variations: dict[str, None] = {}
+    for _ in range(count):
+        for own in words:
+            if rng.random() < 0.5:
+                variation = [word for word in own if rng.random() > DROPPED]
+            else:
+                other = words[rng.integers(len(words))]
+                begun = max(2, int(len(own) * rng.uniform(0.3, 0.9)))
+                rest = slice(int(len(other) * rng.uniform(0.1, 0.7)))
+                variation = own[:begun] + other[rest]
+            variations[" ".join(variation)] = None
+    originals = {"", *(" ".join(own) for own in words)}
+    return tuple(text for text in variations if text not in originals)
 
 
 def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:

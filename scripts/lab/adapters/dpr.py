@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from entail.evaluation.passages.retrieval import evaluate_passages, judged_quest
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
-from entail.training.nli_source import take_evenly
 from entail.tuning.config import TuningConfig
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
 from entail.tuning.method import DPR
@@ -58,6 +58,17 @@ def _train_first(work: Work, examples: Examples, out: Path, *, seed: int, count:
         entailments = take_evenly([pair for pair in pairs if pair.label == "entailment"], count)
         train_tuning(entailed_pairs(examples, entailments, words=config.words), config, run=Run(out=out))
     return {name.split("/")[0] for name in names}
+
+
+def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
+    """Return `count` rows, spread evenly: the first ones of a file come from few articles.
+
+    >>> take_evenly("abcdef", 3)
+    ('a', 'c', 'e')
+    """
+    if count is None or count >= len(rows):
+        return tuple(rows)
+    return tuple(rows[at * len(rows) // count] for at in range(count))
 
 
 def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
