@@ -28,7 +28,6 @@ from entail.trees.log.acts import (
     Reject,
     Remove,
     ShownCandidate,
-    Undo,
     Write,
 )
 from entail.trees.log.event_log import TreeLog
@@ -141,8 +140,6 @@ def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Databas
     before = log.history(tree)
     with pytest.raises(ActError):
         log.act(tree, Remove(node="n7"), author="Newcomer", base=1)
-    with pytest.raises(ActError):
-        log.act(tree, Undo(seq=1), author="Ann", base=1)  # type: ignore[arg-type]  # what is refused
     assert log.history(tree) == before
     assert examine(database).rows["authors"] == 1
 

@@ -19,19 +19,7 @@ from entail.trees.formats.tables import to_pairs_csv
 from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
 
-
-def _from_claims(source: Source, *, name: str, corpus: Corpus | None = None) -> list[Create]:
-    """Return a tree of a hypothesis alone for each line that is not blank."""
-    claims = [Create(hypothesis=line.strip()) for _, line in text_lines(read_text(source, name=name))]
-    if not claims:
-        raise FormatError("expected a claim a line, found none", source=name)
-    return claims
-
-
-_READERS: dict[str, Callable[..., list[Create]]] = {
-    ".jsonl": from_jsonl,
-    ".txt": _from_claims,
-}
+_READABLE = [".jsonl", ".txt"]
 _ONE: dict[str, Callable[[Tree], str]] = {
     ".dot": to_dot,
     ".graphml": to_graphml,
@@ -57,10 +45,9 @@ def convert(
 ) -> Conversion:
     """Write the trees of one file, or its `row` (from 1), into another, in the format of its suffix.
 
-    Reads `.jsonl` (official EntailmentBank) and `.txt`, a claim a line. Writes `.jsonl`, `.graphml`,
-    `.csv` (parent-child pairs, rows counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`.
-    `.jsonl` and `.csv` have any number of trees, also compressed as `.gz`. In the other formats several trees
-    become several files, numbered by row (`out-001.svg`). Existing files are replaced, each as a whole.
+    Reads what `read_acts` does. Writes `.jsonl` and `.csv` (parent-child pairs), both also as `.gz`, and
+    `.graphml`, `.dot`, `.svg` and `.html`, in which several trees become several files, numbered by row
+    (`out-001.svg`). Existing files are replaced, each as a whole.
 
     Raises:
         FormatError: If a suffix is unknown, or the source is malformed.
@@ -90,16 +77,20 @@ def convert(
 def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
     """Return the acts that create the trees of a file, or of its content, by the suffix of its name.
 
-    It is `.jsonl` (official EntailmentBank), `.jsonl.gz`, or `.txt` with a claim a line. Premises
-    are looked up in the corpus.
+    It is `.jsonl` (official EntailmentBank), also as `.gz`, or `.txt` with a claim a line. Premises are
+    looked up in the corpus.
 
     Raises:
         FormatError: If the suffix is unknown, or the source is malformed.
         ProofError: If a proof is invalid.
     """
     file_name = source_name(source, name)
-    read = _READERS[_suffix(Path(file_name), sorted(_READERS), "read")]
-    return read(source, name=file_name, corpus=corpus)
+    if _suffix(Path(file_name), _READABLE, "read") == ".jsonl":
+        return from_jsonl(source, name=file_name, corpus=corpus)
+    lines = text_lines(read_text(source, name=file_name))
+    if not (claims := [Create(hypothesis=line.strip()) for _, line in lines]):
+        raise FormatError("expected a claim a line, found none", source=file_name)
+    return claims
 
 
 def _suffix(path: Path, suffixes: list[str], action: str) -> str:

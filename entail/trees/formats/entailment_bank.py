@@ -23,12 +23,7 @@ def to_jsonl(trees: Iterable[Tree], *, corpus: Corpus | None = None) -> str:
 
 
 def from_jsonl(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
-    """Return the acts that create a tree for each row of an official file; see `unfold`.
-
-    Raises:
-        FormatError: With line and field.
-        ProofError: If a proof is not sound.
-    """
+    """Return the acts that create a tree for each row of an official file; see `read_trees` and `unfold`."""
     return [unfold(tree, corpus=corpus) for tree in read_trees(source, name=name)]
 
 
@@ -38,10 +33,9 @@ _SENTENCE, _CONCLUSION = re.compile(r"sent[0-9]+"), re.compile(r"int[0-9]+")
 def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
     """Return the act that creates an authored tree from an official row.
 
-    Each use of a sentence is a node, depth first, in the order of its step; a premise that a step names twice
-    is one node. Intermediate conclusions without a use are loose nodes. Labels are the row's ids. A node has
-    a key if `corpus` has its text; without a corpus every leaf has one. `source` keeps, as plain JSON, what
-    `refold` needs to write the row again.
+    Each use of a sentence is a node, depth first, in the order of its step. Intermediate conclusions without
+    a use are loose nodes. Labels are the row's ids. A node has a key if `corpus` has its text; without a
+    corpus every leaf has one. `source` keeps, as plain JSON, what `refold` needs to write the row again.
 
     Raises:
         ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
@@ -62,17 +56,11 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
     while stack:
         label, parent = stack.pop()
         if len(nodes) == MAX_NODES:
-            raise ProofError(
-                f"the proof of row {tree.id!r} unfolds to more than {MAX_NODES} nodes: it has a cycle, or "
-                "its steps use each other too often to be shown as a tree"
-            )
+            raise ProofError(f"the proof of row {tree.id!r} has a cycle or unfolds to over {MAX_NODES} nodes")
         try:
             text = tree.text(label)
         except KeyError:
-            raise ProofError(
-                f"the proof of row {tree.id!r} names {label}, which is neither one of its "
-                f"{len(tree.sentences)} sentences nor one of its {len(tree.intermediates)} conclusions"
-            ) from None
+            raise ProofError(f"the proof of row {tree.id!r} names an unknown sentence: {label}") from None
         is_premise = corpus.position(text) is not None if corpus else label not in premises
         nodes.append(GivenNode(text, parent, label, premise_key(text) if is_premise else None))
         stack += [(premise, len(nodes) - 1) for premise in reversed(premises.get(label, {}))]
@@ -111,7 +99,7 @@ def _source(tree: ExplanationTree) -> dict[str, Any]:
 
 @dataclass
 class _Sentence:
-    """Nodes that are one sentence of the row: same text, same sentences below."""
+    """Nodes that are one sentence of the row: same text, same sentences below it."""
 
     text: str
     below: tuple[int, ...]
@@ -141,13 +129,11 @@ def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
     """Return an authored tree as an official row; equal sentences with equal premises are one again.
 
     Sentences and conclusions of an imported tree keep their labels, also reworded, and new ones get the next
-    free `sentN` and `intN`; other trees are numbered in the order of their steps. An untouched imported tree
-    gives exactly its original steps. Every conclusion precedes its uses.
-
-    The context has the sentences of the proof, and as distractors the imported sentences that are not used
-    and the rejected premises whose text is not in the tree. A conclusion without premises is a `sentN`, since
-    the format has no conclusion without a step. Loose nodes without premises are left out, and all steps if
-    the hypothesis has no premises. With a corpus, `premise_ids` has the ids of the sentences there.
+    free `sentN` and `intN`. An untouched imported tree gives exactly its original steps. Every conclusion
+    precedes its uses. Distractors are the imported sentences that are not used and the rejected premises
+    whose text is not in the tree. A conclusion without premises is a `sentN`. Loose nodes without premises
+    are left out, and all steps if the hypothesis has no premises. With a corpus, `premise_ids` has the ids of
+    the sentences there.
     """
     source = _imported_row(tree)
     imported = {step.conclusion: step.premises for step in source.steps}

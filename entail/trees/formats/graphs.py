@@ -1,9 +1,7 @@
 """Trees as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like.
 
-In GraphML an edge goes from a premise to its conclusion, as an arrow of a proof does. Nodes have `text`,
-`kind` (`hypothesis`, `intermediate`, `premise`, `rejected`), `judgement` (`accepted`, `rejected`; absent
-without one), `author`, `origin`, `sentence_id` (its id in an imported row), `key` and `order` (position among
-the premises of its parent).
+In GraphML an edge goes from a premise to its conclusion. `judgement` is `accepted`, `rejected` or absent,
+`sentence_id` the id in an imported row, `order` the position among the premises of its parent.
 """
 
 from __future__ import annotations
@@ -20,10 +18,7 @@ from entail.trees.log.tree import Tree
 
 
 def to_dot(tree: Tree) -> str:
-    """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top.
-
-    Edges go from a premise to what it explains; premises keep their order; labels are wrapped.
-    """
+    """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top."""
     graph = {"fontname": "sans-serif", "rankdir": "BT", "ordering": "in", "charset": "utf8", "labelloc": "t"}
     graph |= {"label": tree.root.text, "fontcolor": LIGHT.text, "bgcolor": LIGHT.background}
     lines = [

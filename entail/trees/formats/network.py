@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyvis.network import Network
 
 SMALLEST = 10
-"""Pixels of the letters below which a view begins at the hypothesis, instead of showing the whole tree."""
+"""Pixels of letters below which a view begins at the hypothesis, instead of showing the whole tree."""
 
 OPTIONS: Mapping[str, Any] = {
     "physics": {"enabled": False},
@@ -56,8 +56,8 @@ _VIS = "lib/vis-9.1.2/vis-network.min.js"
 def to_network(drawing: Layout) -> Network:
     """Return a drawing as a network of boxes in their places, in groups by kind.
 
-    The lines of a step meet in points, which are nodes of the groups `step` and `rejected-step` without a
-    size. A line to a premise ends in its box, and follows it where the box is moved.
+    The lines of a step meet in points, nodes of the groups `step` and `rejected-step` without a size. A line
+    to a premise ends in its box, and follows it where the box is moved.
     """
     from pyvis.network import Network
 

@@ -10,8 +10,6 @@ from entail.trees.log.acts import Evidence
 from entail.trees.log.replay import History
 from entail.trees.log.tree import Tree
 
-PAIR_COLUMNS = ("tree", "parent", "child", "parent_kind", "child_kind")
-
 
 def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
     """Return a row for each premise of each node (name of a tree -> tree)."""
@@ -21,7 +19,7 @@ def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
         for node in tree.walk()
         for child in map(tree.node, node.children)
     )
-    return to_csv([PAIR_COLUMNS, *pairs])
+    return to_csv([("tree", "parent", "child", "parent_kind", "child_kind"), *pairs])
 
 
 JUDGED_COLUMNS = (
@@ -39,16 +37,12 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
 def judged_rows(
     histories: Mapping[str, tuple[History, Mapping[int, Evidence]]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the judgements of trees, in order of their acts, by column.
+    """Yield the judgements of trees, in order of their acts, by column; evidence is by seq.
 
     `query` is the node's text at the time of the judgement, `searched` the query of the retriever. Columns
     from `retriever` on are empty without evidence, `rank` and `score` also if the premise was not shown.
-    `verified` is `yes` if the author was signed in. `proposed` is `next` or `draft` if a scorer, named as
-    the retriever, proposed the premise; `after` has the keys of the premises below the node at that time,
-    `retrieved` the rank by retrieval alone. Times are in UTC.
-
-    Args:
-        histories: Tree id -> history and evidence (seq -> evidence, as from `TreeLog.evidence`).
+    `proposed` is `next` or `draft` if a scorer, named as the retriever, proposed the premise; `after` has the
+    keys of the premises below the node at that time, `retrieved` the rank by retrieval alone. Times are UTC.
     """
     for tree_id, (history, evidence) in histories.items():
         judgements = sorted(history.tree.judgements.items(), key=lambda item: item[1].seq)

@@ -22,9 +22,6 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def printable(text: str) -> str:
     r"""Return the text with characters invalid in XML 1.0 or UTF-8 replaced by U+FFFD, or by a space.
 
-    These are control characters, lone surrogates and the last two code points of the first plane. A premise
-    with a form feed keeps its key, for which all white space is equal.
-
     >>> printable("a\x07b\x0cc")
     'a\ufffdb c'
     """
@@ -47,15 +44,10 @@ def template(name: str) -> jinja2.Template:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Line of the outline.
+    """Line of the outline; `marks` are notes such as `finished`.
 
-    Attributes:
-        id: Id of the node; for a rejected premise, of its box in the graph.
-        node: Node of the tree: itself, or the one that it was rejected for.
-        parent: Id of the parent line; None for the hypothesis and for loose nodes.
-        level: Depth, 1 for lines without a parent.
-        caption: Kind, label and author.
-        marks: Further notes: `finished`, `no premises yet`, `rejected by …`.
+    `id` is that of the node or, for a rejected premise, of its box; `node` the node, or the one that it was
+    rejected for; `parent` the parent line, None for the hypothesis and loose nodes; `level` 1 for these.
     """
 
     id: str

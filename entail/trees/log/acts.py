@@ -14,11 +14,10 @@ from entail.data.text import count_of, quote
 
 @dataclass(frozen=True, slots=True)
 class GivenNode:
-    """Node of a tree that is created with a structure, such as an imported one.
+    """Node of an imported tree.
 
     `parent` is the index of an earlier given node, -1 for the hypothesis, or None for a loose node (in a few
-    official proofs nothing uses a conclusion); `label` is the id in the imported file, `key` that of the
-    premise.
+    official proofs nothing uses a conclusion); `label` is the id in the file, `key` that of the premise.
     """
 
     text: str
@@ -160,17 +159,14 @@ class ShownCandidate:
 
 
 Means = Literal["next", "draft"]
-"""Means of a scorer: candidates re-ranked as next premises, or a drafted chain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """Origin of a list that a scorer proposed.
+    """Origin of a list that a scorer proposed: candidates re-ranked as `next` premises, or a drafted chain.
 
-    Attributes:
-        after: Keys of the premises below the node at that time, in order.
-        k: Number of re-ranked candidates (`next`), or neighbours of each sentence (`draft`).
-        among: Revision of the retriever (`next`).
+    `after` has the keys of the premises below the node at that time, `k` is the number of re-ranked
+    candidates or of neighbours of each sentence, `among` the revision of the retriever.
     """
 
     means: Means
@@ -181,14 +177,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """List that an author saw when judging a premise.
+    """List that an author saw when judging a premise: all candidates on the screen, by rank.
 
-    Attributes:
-        retriever: Name of the retriever, or of the scorer of a proposal.
-        revision: Revision of the encoder or scorer, or settings of a lexical retriever.
-        own_words: Whether the author typed the query instead of taking the node's text.
-        shown: All candidates on the screen, by rank.
-        proposal: Origin of the list if a scorer proposed it.
+    `retriever` and `revision` are those of the retriever, or of the scorer of a `proposal`; the author typed
+    the query if `own_words`, else it is the node's text.
     """
 
     retriever: str
@@ -202,11 +194,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Row of the log; `at` is in UTC, `seq` starts at 1.
-
-    `evidence` is None where there is none or it was not read; `verified` tells whether the author was signed
-    in.
-    """
+    """Row of the log; `at` is in UTC, `seq` starts at 1, `verified` tells if the author was signed in."""
 
     seq: int
     author: str
@@ -238,11 +226,7 @@ def to_json(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
 
 
 def parse_act(kind: str, payload: str) -> AnyAct:
-    """Return the act of a payload that `act_to_json` made, as JSON text.
-
-    Raises:
-        ValueError: If there is no such kind, or the payload does not have its fields.
-    """
+    """Return the act of a payload, as JSON text; `ValueError` if the kind or its fields are unknown."""
     if kind not in _ACTS:
         raise ValueError(f"no act is called {kind!r}; known: {', '.join(sorted(_ACTS))}")
     act: AnyAct = parse_as(_ACTS[kind], payload, extra="forbid")

@@ -16,15 +16,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from entail.data.stored import parse_as
-from entail.errors import ActError, CorpusError, DamagedTreeError, TreeError, UnknownTreeError
+from entail.errors import CorpusError, DamagedTreeError, TreeError, UnknownTreeError
 from entail.trees.log.acts import (
     Act,
     AnyAct,
     Create,
     Event,
     Evidence,
-    Redo,
-    Undo,
     act_to_json,
     evidence_to_json,
     parse_act,
@@ -36,13 +34,11 @@ from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.database import Database
 
 CACHED_HISTORIES = 256
-"""Histories in the cache of a `TreeLog`, which evicts the least recently used."""
 
 DAMAGED_REMEDY = (
     "other trees are not affected: archive this one to set it aside, or restore a backup with "
     "`entail restore FILE --replace`"
 )
-"""Remedy of a damaged tree."""
 
 _log = logging.getLogger(__name__)
 _TREE_ID = re.compile(r"[0-9a-f]{8}")
@@ -50,10 +46,9 @@ _TREE_ID = re.compile(r"[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class TreeSummary:
-    """Summary of a tree for lists: columns of the table `trees`, times in UTC.
+    """Summary of a tree: columns of the table `trees`, times in UTC.
 
-    `premises` counts leaves, `steps` nodes with premises, `judgements` those in force; `example` trees are
-    bundled or imported.
+    `premises` counts leaves, `steps` nodes with premises, `judgements` those in force; `example` trees ship.
     """
 
     id: str
@@ -111,8 +106,7 @@ def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> l
 def read_history(connection: sa.Connection, tree_id: str, *, cache: History | None = None) -> History | None:
     """Return the history of a tree, None without events; of `cache`, only the last event is read.
 
-    Raises:
-        DamagedTreeError: If an act cannot be read or does not fit the tree.
+    A log that cannot be read or replayed raises `DamagedTreeError`.
     """
     try:
         if cache is not None:
@@ -133,16 +127,13 @@ def read_evidence(
 ) -> tuple[dict[int, Evidence], dict[int, str]]:
     """Return the evidence of a tree's acts by seq, and of damaged evidence the reason by seq."""
     table = schema.events
-    rows = (
-        sa.select(table.c.seq, sa.cast(table.c.evidence, sa.Text))
-        .where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
-        .order_by(table.c.seq)
-    )
+    rows = sa.select(table.c.seq, sa.cast(table.c.evidence, sa.Text))
+    rows = rows.where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
     if seqs is not None:
         rows = rows.where(table.c.seq.in_(list(seqs)))
     evidence: dict[int, Evidence] = {}
     damaged: dict[int, str] = {}
-    for seq, text in connection.execute(rows):
+    for seq, text in connection.execute(rows.order_by(table.c.seq)):
         try:
             evidence[seq] = parse_as(Evidence, text)
         except ValueError as error:
@@ -159,12 +150,9 @@ def insert_trees(
     example: bool = False,
 ) -> list[str]:
     """Create trees in the caller's transaction and return their ids, in order; raises as `TreeLog.create`."""
-    at = datetime.now(UTC)
-    name = enter(connection, author)
-    if (
-        corpus_id is not None
-        and connection.scalar(sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)) is None
-    ):
+    at, name = datetime.now(UTC), enter(connection, author)
+    corpus = sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)
+    if corpus_id is not None and connection.scalar(corpus) is None:
         raise CorpusError(f"there is no corpus {corpus_id!r}")
     tree_ids = set(connection.scalars(sa.select(schema.trees.c.id)))
     trees: list[dict[str, Any]] = []
@@ -215,7 +203,7 @@ class TreeLog:
         return not self._database.read_only
 
     def is_editable(self, tree_id: str) -> bool:
-        """Return whether this tree can be changed, as far as that is known beforehand."""
+        """Return whether this tree can be changed here."""
         return self.writable
 
     def _require_editable(self, tree_id: str) -> None:
@@ -223,17 +211,12 @@ class TreeLog:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let all reads of this thread inside the block see one state of the database, in one transaction."""
+        """Let all reads of this thread inside the block see one state, in one transaction."""
         with self._database.snapshot():
             yield
 
     def create(self, act: Create, *, author: str, corpus_id: str | None = None, example: bool = False) -> str:
-        """Create a tree and return its id.
-
-        Raises:
-            ActError: If the act or the author's name is invalid.
-            CorpusError: If there is no such corpus.
-        """
+        """Create a tree and return its id; `ActError` or `CorpusError` if an argument is invalid."""
         return self.create_all([act], author=author, corpus_id=corpus_id, example=example)[0]
 
     def create_all(
@@ -267,8 +250,6 @@ class TreeLog:
             ConflictError: If a later event conflicts with the act; nothing is saved.
             ActError: If the act is invalid on the current tree.
         """
-        if act.kind in (Undo.kind, Redo.kind):
-            raise ActError("use the methods undo and redo")
 
         def decide(history: History, _author: str) -> AnyAct:
             history.check_current(act, base=base)
@@ -285,10 +266,7 @@ class TreeLog:
         return self._append(tree_id, author, History.plan_redo)
 
     def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
-        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only.
-
-        Damaged evidence is left out; `entail doctor` reports it.
-        """
+        """Return the evidence of the judgements by seq, of all or of `seqs`, without what is damaged."""
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
             return read_evidence(connection, tree_id, seqs=seqs)[0]
@@ -301,21 +279,18 @@ class TreeLog:
     def trees(
         self, *, corpus_id: str | None = None, archived: bool | None = False, examples: bool = True
     ) -> list[TreeSummary]:
-        """Return the trees of one corpus or of all, the last changed first.
+        """Return the trees of one corpus or of all, the last changed first, with or without examples.
 
-        They are only archived ones, only others, or with None both; without or with the examples that ship.
+        They are only archived ones, only others, or with None both.
         """
-        table = schema.trees
-        query = sa.select(table)
+        trees = schema.trees.c
+        query = sa.select(schema.trees).order_by(trees.changed_at.desc(), trees.hypothesis, trees.id)
         if archived is not None:
-            query = query.where(
-                table.c.archived_at.is_not(None) if archived else table.c.archived_at.is_(None)
-            )
+            query = query.where(trees.archived_at.is_not(None) if archived else trees.archived_at.is_(None))
         if not examples:
-            query = query.where(table.c.example.is_(False))
+            query = query.where(trees.example.is_(False))
         if corpus_id is not None:
-            query = query.where(table.c.corpus_id == corpus_id)
-        query = query.order_by(table.c.changed_at.desc(), table.c.hypothesis, table.c.id)
+            query = query.where(trees.corpus_id == corpus_id)
         with self._database.reading() as connection:
             return [_summary(row) for row in connection.execute(query)]
 
@@ -324,14 +299,9 @@ class TreeLog:
         self._require_editable(tree_id)
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id)
-            connection.execute(
-                sa.update(schema.trees)
-                .where(schema.trees.c.id == tree_id)
-                .values(
-                    archived_at=datetime.now(UTC) if archived else None,
-                    archived_by=enter(connection, author) if archived else None,
-                )
-            )
+            by = enter(connection, author) if archived else None
+            values = {"archived_at": datetime.now(UTC) if archived else None, "archived_by": by}
+            connection.execute(sa.update(schema.trees).where(schema.trees.c.id == tree_id).values(values))
 
     def _append(
         self,
@@ -361,12 +331,9 @@ class TreeLog:
         """Return the history in this transaction."""
         with self._lock:
             cached_history = self._histories.get(tree_id)
-        history = (
-            read_history(connection, tree_id, cache=cached_history) if _TREE_ID.fullmatch(tree_id) else None
-        )
-        if history is None:
-            raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
-        return history
+        if history := _TREE_ID.fullmatch(tree_id) and read_history(connection, tree_id, cache=cached_history):
+            return history
+        raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
 
     def _cache(self, tree_id: str, history: History) -> None:
         with self._lock:
@@ -380,17 +347,14 @@ class TreeLog:
     @staticmethod
     def _tree_row(connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
         query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
-        if lock:
-            query = query.with_for_update()
-        row = connection.execute(query).first() if _TREE_ID.fullmatch(tree_id) else None
-        if row is None:
-            raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
-        return row
+        query = query.with_for_update() if lock else query
+        if row := _TREE_ID.fullmatch(tree_id) and connection.execute(query).first():
+            return row
+        raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
 
 
 def _summary(row: sa.Row[Any]) -> TreeSummary:
-    values = row._mapping
-    columns: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
+    columns: dict[str, Any] = {field.name: row._mapping.get(field.name) for field in fields(TreeSummary)}
     # Damaged ones are none; the next act writes them again.
-    authors = tuple(map(str, values["authors"])) if isinstance(values["authors"], list) else ()
-    return TreeSummary(**{**columns, "authors": authors, "archived": values["archived_at"] is not None})
+    authors = tuple(map(str, row.authors)) if isinstance(row.authors, list) else ()
+    return TreeSummary(**{**columns, "authors": authors, "archived": row.archived_at is not None})

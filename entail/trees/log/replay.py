@@ -79,8 +79,7 @@ class History:
     def plan_undo(self, author: str) -> Undo:
         """Return the undo of the author's last act.
 
-        Raises:
-            UndoError: If there is none, or a later act in force depends on it; that act is named.
+        `UndoError` if there is none, or a later act in force depends on it; that act is named.
         """
         target = self.undoable(author)
         if target is None:
@@ -95,11 +94,7 @@ class History:
         return self._rehearse(Undo(seq=target.seq), author, target)
 
     def plan_redo(self, author: str) -> Redo:
-        """Return the redo of the act that the author undid last.
-
-        Raises:
-            UndoError: If there is nothing to redo, or a later event conflicts with it.
-        """
+        """Return the redo of the act that the author undid last; `UndoError` if none can be redone."""
         target = self.redoable(author)
         if target is None:
             raise UndoError("there is no act of yours to redo")

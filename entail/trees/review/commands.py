@@ -46,9 +46,7 @@ LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld
 class Command:
     """Verb, with its target: a premise key, a node id, or the name of a dialog, switch or list.
 
-    Verbs are `accept`, `withdraw`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`,
-    `dialog`, `toggle`, `list` (without a target: the next one) and `draft`; `step` is +1 or -1 for `page`
-    and `reorder`.
+    Verbs are those below, and `withdraw`; `step` is +1 or -1 for `page` and `reorder`.
     """
 
     verb: str
@@ -117,10 +115,9 @@ def swap_siblings(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None
 
 
 def restore_text(act: Act, history: History, *, base: int) -> Write | None:
-    """Return an act that saves the author's sentence whose node another author removed.
+    """Return an act that saves the author's sentence whose node another author removed; None without one.
 
     The sentence goes below the node's parent in version `base`, or below the hypothesis if that is gone, too.
-    None if the act has no sentence, or the node is still there.
     """
     if not isinstance(act, TypedAct) or act.node in history.tree.nodes:
         return None

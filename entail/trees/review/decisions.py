@@ -29,11 +29,7 @@ from entail.trees.store.database import open_database
 
 
 def read_decisions(name: str) -> tuple[Corpus, Judgements]:
-    """Return a corpus of the app, by name or id, with the judgements of all trees over it.
-
-    Raises:
-        CorpusError: If no corpus has this name; lists the existing ones.
-    """
+    """Return a corpus of the app, by name or id, with the judgements of all trees over it."""
     with closing(open_database()) as database:
         store = CorpusStore(database)
         info = store.find(name)
@@ -41,10 +37,7 @@ def read_decisions(name: str) -> tuple[Corpus, Judgements]:
 
 
 def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:  # noqa: ANN401 - the method's own
-    """Return the data of a training's source; decisions come from the database.
-
-    `keep` is the folder of the job, see `entail.training.method.Source`.
-    """
+    """Return the data of a training's source (see `Source`); decisions come from the database."""
     offered = {"progress": progress, "decisions": read_decisions}
     accepted = inspect.signature(source.read).parameters
     return source.read(keep=keep, **{name: value for name, value in offered.items() if name in accepted})
@@ -77,7 +70,6 @@ def _pairs_of(tree: Tree) -> Iterator[JudgedPair]:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_LONGEST_SLUG = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +136,9 @@ def _count(judgements: Judgements) -> DecisionCounts:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Training data from the decisions on a corpus.
+    """Training data from the decisions on a corpus, in `trees` many trees.
 
-    `trees` counts the trees with decisions. `outside` has the judged texts that are not in the corpus, which
-    are trained on, too: conclusions, own statements, retired premises.
+    `outside` has the judged texts that are not in the corpus, which are trained on, too.
     """
 
     trees: int
@@ -183,11 +174,7 @@ class Lesson:
 
 
 def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
-    """Return the training data from the decisions on a corpus.
-
-    Raises:
-        TrainingError: If nothing is accepted.
-    """
+    """Return the training data from the decisions on a corpus; `TrainingError` if nothing is accepted."""
     judgements = judgements_of(log, corpus_id=corpus_id)
     judged = dict.fromkeys(fold(pair.premise) for pair in judgements.pairs())
     return Lesson(
@@ -205,7 +192,7 @@ def propose_name(corpus_name: str, taken_names: Collection[str]) -> str:
     'team-sky-sun-2024-2'
     """
     plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_SLUG].strip("-") or "corpus"
+    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:40].strip("-") or "corpus"
     return free_name(f"team-{slug}", taken_names)
 
 

@@ -18,55 +18,35 @@ def ordinal(number: int) -> str:
     return f"{number:,}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def describe_retriever(
-    evidence: Evidence, revisions: Mapping[str, str | None], *, display_name: Callable[[str], str] = str
+def describe_provenance(
+    act: AnyAct,
+    evidence: Evidence,
+    revisions: Mapping[str, str | None],
+    *,
+    display_name: Callable[[str], str] = str,
 ) -> str:
-    """Return the retriever of the evidence, and whether it is still available.
+    """Return the provenance of a judging act: ranks, retriever, number shown, search words.
 
     `revisions` has those of the available retrievers by name, None for those without. With keyword match or a
     re-ranker the retriever's own name and revision come first.
-
-    >>> evidence = Evidence(retriever="x+bm25", revision="x@aaa+0.2*bm25/best", corpus_version=1, query="q")
-    >>> [describe_retriever(evidence, revisions) for revisions in ({"x": "x@aaa"}, {})]
-    ['x+bm25', 'x+bm25 (x@aaa+0.2*bm25/best, removed since)']
     """
-    name, own = display_name(evidence.retriever), evidence.retriever.partition("+")[0]
+    retriever, own = display_name(evidence.retriever), evidence.retriever.partition("+")[0]
     if own not in revisions:
-        return f"{name} ({evidence.revision}, removed since)"
-    now = revisions[own]
-    if now is None or f"{evidence.revision}+".startswith(f"{now}+"):
-        return name
-    return f"an earlier {name} ({evidence.revision})"
-
-
-def describe_rank(evidence: Evidence, key: str, retriever: str) -> str:
-    """Return the rank of a premise at the time of its judgement, by a retriever from `describe_retriever`."""
-    candidate = next((candidate for candidate in evidence.shown if candidate.key == key), None)
-    if candidate is None:
-        return f"not among the top {len(evidence.shown):,} of {retriever}"
-    retrieved = "" if candidate.retrieved is None else f" (retrieved {ordinal(candidate.retrieved)})"
-    return _describe_ranks(evidence, ordinal(candidate.rank), retriever) + retrieved
-
-
-def _describe_ranks(evidence: Evidence, ranks: str, retriever: str) -> str:
-    proposal = evidence.proposal
-    if proposal is None:
-        return f"ranked {ranks} by {retriever}"
+        retriever += f" ({evidence.revision}, removed since)"
+    elif (now := revisions[own]) is not None and not f"{evidence.revision}+".startswith(f"{now}+"):
+        retriever = f"an earlier {retriever} ({evidence.revision})"
+    premises = act.premises if isinstance(act, Finish) else ()
+    judged = {p.key for p in ((act.premise,) if isinstance(act, Accept | Reject) else premises)}
+    candidates = sorted((c for c in evidence.shown if c.key in judged), key=lambda c: c.rank)
+    searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""
+    shown = f"{len(evidence.shown):,} shown{searched}"
+    if not candidates:
+        return f"{'not in' if judged else 'before'} a list of {retriever}, {shown}"
+    ranks = " to ".join(ordinal(rank) for rank in dict.fromkeys((candidates[0].rank, candidates[-1].rank)))
+    if (proposal := evidence.proposal) is None:
+        return f"ranked {ranks} by {retriever}, {shown}"
     means = "in a chain" if proposal.means == "draft" else "to come next"
     after = f"after {count_of(len(proposal.after), 'premise')}" if proposal.after else "before any premise"
-    return f"proposed {ranks} {means} by {retriever}, {after}"
-
-
-def describe_provenance(act: AnyAct, evidence: Evidence, retriever: str) -> str:
-    """Return the provenance of a judging act: ranks, retriever, number shown, search words."""
-    words = f"before a list of {retriever}"
-    match act:
-        case Accept(premise=premise) | Reject(premise=premise):
-            words = describe_rank(evidence, premise.key, retriever)
-        case Finish(premises=premises):
-            keys = {premise.key for premise in premises}
-            if ranks := sorted(candidate.rank for candidate in evidence.shown if candidate.key in keys):
-                ends = " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1]))))
-                words = _describe_ranks(evidence, ends, retriever)
-    searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""
-    return f"{words}, {len(evidence.shown):,} shown{searched}"
+    retrieved = candidates[0].retrieved if len(candidates) == 1 else None
+    position = "" if retrieved is None else f" (retrieved {ordinal(retrieved)})"
+    return f"proposed {ranks} {means} by {retriever}, {after}{position}, {shown}"

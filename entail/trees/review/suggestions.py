@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from entail.data.records import Corpus, Premise
 from entail.data.text import count_of, fold, premise_key
-from entail.errors import ManifestMismatchError, RetrievalError
+from entail.errors import ManifestMismatchError
 from entail.index.combined import combine
 from entail.index.protocol import Floats, PremiseIndex
 from entail.trees.log.acts import ShownCandidate
@@ -21,12 +21,8 @@ from entail.trees.log.tree import Judgement, Tree
 class Candidate:
     """Premise of the corpus that may explain a node, with its rank from 1 among those offered.
 
-    Attributes:
-        score: Similarity, higher is closer.
-        in_tree: Id of a node with the same text, preferably a child of this node.
-        is_child: Whether that node is a child of this one.
-        judgement: Judgement for this node.
-        retrieved: Rank by the retriever, if a scorer re-ranked the list.
+    `in_tree` is the id of a node with the same text, of a child of this node (`is_child`) if there is one;
+    `retrieved` the rank by the retriever, if a scorer re-ranked the list.
     """
 
     premise: Premise
@@ -54,17 +50,10 @@ def suggest(
     """Return the k nearest premises of a node, best first; the query is the node's text by default.
 
     The texts of the node and its ancestors are left out, compared by `fold`. Premises that are already in the
-    tree or judged keep their ranks, so that the list is stable while its author works through it.
-
-    Raises:
-        ActError: If the tree has no such node.
-        RetrievalError: If k is below 1.
-        ManifestMismatchError: If the index holds another corpus.
+    tree or judged keep their ranks, so that the list is stable while its author works through it. An index of
+    another corpus raises `ManifestMismatchError`.
     """
-    if k < 1:
-        raise RetrievalError(f"expected k of at least 1, found {k}")
-    node = tree.node(node_id)
-    manifest = index.manifest
+    node, manifest = tree.node(node_id), index.manifest
     if (manifest.corpus_hash, manifest.count) != (corpus.hash, len(corpus)):
         raise ManifestMismatchError(
             f"the index {index.name!r} holds {manifest.count} premises (corpus {manifest.corpus_hash[:12]}), "
@@ -74,11 +63,8 @@ def suggest(
     never = {position for position in around if position is not None}
     text = query if query is not None and fold(query) else node.text
     hits = index.search([text], k=min(k + len(never), len(corpus)))
-    offered = [
-        (corpus.premises[position], score)
-        for position, score in zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
-        if position not in never
-    ]
+    found = zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
+    offered = [(corpus.premises[position], score) for position, score in found if position not in never]
     return candidates_of(tree, node_id, offered[:k])
 
 
@@ -105,10 +91,7 @@ def shown_of(candidates: Sequence[Candidate]) -> tuple[ShownCandidate, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """State of a node on which a proposal is based: its text, and texts above it.
-
-    `accepted` has the texts below it, in order; `rejected` the keys of the premises rejected for it.
-    """
+    """State of a node on which a proposal is based: its text, texts below and above it, rejected keys."""
 
     sentence: str
     accepted: tuple[str, ...] = ()
@@ -163,8 +146,7 @@ def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tupl
 def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
     """Return descriptions of the changes to the tree since a chain was drafted.
 
-    An accepted proposal is no change, since the later ones were chosen after it. A rejected one is, while a
-    later one is undecided.
+    An accepted proposal is no change; a rejected one is, while a later one is undecided.
     """
     now = basis_of(tree, node_id)
     changes = []

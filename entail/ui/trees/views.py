@@ -12,7 +12,7 @@ import streamlit as st
 
 from entail.judge.judges import THRESHOLD
 from entail.trees.log.acts import Redo, Undo
-from entail.trees.review.provenance import describe_provenance, describe_retriever
+from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
 from entail.ui.components.inbox import read_assets
@@ -109,8 +109,8 @@ def _draw_history(page: TreePage) -> None:
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
         if ranking := evidence.get(event.seq):
-            retriever = describe_retriever(ranking, available, display_name=model_name)
-            words += f"  \n:gray[{label(describe_provenance(event.act, ranking, retriever))}]"
+            provenance = describe_provenance(event.act, ranking, available, display_name=model_name)
+            words += f"  \n:gray[{label(provenance)}]"
         author = with_mark(event.author, verified=event.verified)
         st.markdown(f":gray[{event.seq} · {local(event.at):%d %b %H:%M:%S}] {author}  {words}")
     if len(history.events) > _LONGEST:
