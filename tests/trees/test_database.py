@@ -101,7 +101,7 @@ def test_a_file_that_is_no_database_or_damaged(tmp_path: Path) -> None:
 def test_a_database_of_something_else(blank_url: str) -> None:
     with sa.create_engine(parse_url(blank_url), poolclass=sa.NullPool).begin() as connection:
         connection.execute(sa.DDL("CREATE TABLE trees (height INTEGER)"))
-    with pytest.raises(DatabaseError, match=r"entail did not make \(trees\)"):
+    with pytest.raises(DatabaseError):
         open_database(blank_url)
 
 

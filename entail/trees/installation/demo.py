@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,8 +26,8 @@ from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import DEMO_REMEDY, Database, open_database, sqlite_file
 
-TREES, IDLE = 50, 2 * 3600.0
-"""Most trees of a visitor, and the seconds without use after which they are removed."""
+TREES = 50
+"""Most trees of a visitor."""
 
 
 class Scratch:
@@ -42,11 +41,6 @@ class Scratch:
     def close(self) -> None:
         """Remove it now."""
         self._end()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was removed."""
-        return not self._end.alive
 
 
 def _remove(database: Database, folder: Path) -> None:
@@ -68,24 +62,12 @@ class VisitorLog(TreeLog):
     """Trees of a visitor, who can write them, and of the team, of which changes raise `DemoError`."""
 
     def __init__(self, team: TreeLog, corpora: CorpusStore) -> None:
-        # A server may keep references to sessions that ended long ago.
-        for other in list(_VISITORS):
-            if time.monotonic() - other._used > IDLE:
-                other.close()
         self._scratch, self._team, self._corpora = Scratch(), team, corpora
         super().__init__(self._scratch.database)
-        self._used = time.monotonic()
-        _VISITORS.add(self)
 
     def close(self) -> None:
         """Remove the visitor's trees now."""
-        _VISITORS.discard(self)
         self._scratch.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the visitor's trees are removed."""
-        return self._scratch.closed
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -95,7 +77,6 @@ class VisitorLog(TreeLog):
 
     def owns(self, tree_id: str) -> bool:
         """Return whether a tree is the visitor's."""
-        self._used = time.monotonic()
         with self._database.reading() as connection:
             query = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
             return tree_id.isascii() and connection.scalar(query) is not None
@@ -148,6 +129,3 @@ class VisitorLog(TreeLog):
                 # By its id alone: the team may call another corpus so by now.
                 row = {"id": corpus_id, "name": name, "folded": corpus_id, "version": 1, "count": 0}
                 connection.execute(sa.insert(table).values(**row, licence="", source=""))
-
-
-_VISITORS: weakref.WeakSet[VisitorLog] = weakref.WeakSet()

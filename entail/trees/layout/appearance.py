@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 DrawnKind = Literal["hypothesis", "intermediate", "premise", "rejected"]
-"""Kind of a drawn element: a kind of node, or a rejected premise."""
+"""Kind of a node, or a rejected premise."""
 
 Shape = Literal["double", "rounded", "rectangle", "dashed"]
 """Outline of a box: a rectangle with a double border, round corners, a plain or a dashed border."""
 
 KINDS: tuple[DrawnKind, ...] = ("hypothesis", "intermediate", "premise", "rejected")
-"""Kinds in the order of the legend."""
 
 NAMES: Mapping[DrawnKind, str] = {
     "hypothesis": "Hypothesis",
@@ -34,23 +33,14 @@ SHAPES: Mapping[DrawnKind, Shape] = {
     "rejected": "dashed",
 }
 
-FONT_SIZE = 14
-"""Pixels."""
-LINE_HEIGHT = 17
-"""Pixels from one line of text to the next."""
+# In pixels; the line height is from one line of text to the next, the padding between text and outline, the
+# inner line between the two of a `double` border; dashes are of the border of a rejected premise, dots of its
+# edge: drawn, left out. The generic fonts let nothing be fetched.
+FONT_SIZE, LINE_HEIGHT = 14, 17
 PADDING_X, PADDING_Y = 11, 5
-"""Pixels between text and outline, at the sides, and above and below."""
-INNER_LINE = 4
-"""Pixels between the two lines of a `double` border."""
-CORNER = 14
-"""Radius of a `rounded` box, in pixels."""
-BORDER_WIDTH = 1.5
-DASHES = (7, 4)
-"""Border of a rejected premise: pixels drawn, pixels left out."""
-DOTS = (2, 4)
-"""Edge to a rejected premise."""
+BORDER_WIDTH, INNER_LINE, CORNER = 1.5, 4, 14
+DASHES, DOTS = (7, 4), (2, 4)
 FONTS = "system-ui, sans-serif"
-"""Generic families, so that nothing is fetched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def rejected_id(node_id: str, key: str) -> str:
 
 
 COLUMN = FONT_SIZE / 2
-"""Pixels of an average character; text is measured in columns."""
+"""Pixels of an average character."""
 
 _COLUMNS = {
     **dict.fromkeys("'ijl|", 0.46),
@@ -141,8 +141,7 @@ _COLUMNS = {
 }
 """Widths in Helvetica and Arial, in half an em."""
 
-BOLD = 1.07
-"""Width of a bold text, compared to the same text in regular weight."""
+BOLD = 1.07  # width of a bold text, compared to the same text in regular weight
 
 
 def visible_boxes(

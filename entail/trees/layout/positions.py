@@ -15,17 +15,12 @@ from types import MappingProxyType
 from entail.trees.layout.drawing import Box, Direction, Layout, Segment, Step, measure, visible_boxes
 from entail.trees.log.tree import ROOT, Tree
 
+# Pixels: between a conclusion and its premises, the same in a list, between the premises of a stack; between
+# subtrees, one below the other and side by side, and before a loose tree; between the rail of a step and its
+# premises, between the line of a stack and its premises; and by which these stand to the right of its edge.
 LEVEL_GAP, LIST_GAP, STACK_GAP = 38, 28, 6
-"""Pixels between a conclusion and its premises, the same in a list, and between the premises of a stack."""
-
 SUBTREE_GAP, COLUMN_GAP, LOOSE_GAP = 16, 22, 48
-"""Pixels between subtrees, one below the other and side by side, and before a loose tree."""
-
-RAIL, LINE = 10, 14
-"""Pixels between the rail of a step and its premises, and between the line of a stack and its premises."""
-
-INDENT = 22
-"""Pixels by which the premises of a stack stand to the right of its left edge, for their line."""
+RAIL, LINE, INDENT = 10, 14, 22
 
 COLUMNS: dict[Direction, tuple[int, ...]] = {"right": (42, 54, 34, 28, 72), "down": (32, 40, 54)}
 """Columns of text that the boxes of a drawing can have, the usual ones first."""
@@ -33,14 +28,11 @@ COLUMNS: dict[Direction, tuple[int, ...]] = {"right": (42, 54, 34, 28, 72), "dow
 LISTED = (0, 150, 300, 450, 600, 800)
 """Heights up to which a subtree from top to bottom can be a list."""
 
-SCREEN = (1840, 1115)
-"""Pixels of a drawing that a full screen of 1400 x 900 shows with letters of 11 pixels."""
+SCREEN, MOST = (1840, 1115), 80
+"""Pixels that a screen of 1400 x 900 shows with letters of 11 pixels, and the most nodes that can fit."""
 
 PANE, FEW = (790, 660), 24
-"""Pixels of a drawing that the pane of the Trees page shows, and the most nodes that can fit there."""
-
-MOST = 80
-"""Nodes up to which a drawing may fit on a screen, so that it pays to look for the best one."""
+"""The same of the pane of the Trees page."""
 
 REMEMBERED = 64
 """Number of trees of which the form is kept."""

@@ -58,9 +58,6 @@ class Database:
     remedy: str = "make the file and its folder writable for this user, then restart"
     _shared: threading.local = field(default_factory=threading.local, compare=False)
 
-    def __repr__(self) -> str:
-        return f"Database({self.url!r}{', read_only=True' if self.read_only else ''})"
-
     @property
     def file(self) -> Path | None:
         """The SQLite file, None on a server."""
@@ -219,15 +216,15 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
         create_private(path)
         for end in ("-wal", "-shm"):
             make_private(path.with_name(path.name + end))
-        engine = _sqlite_engine(url, wait_seconds)
-        try:
-            writable = _is_writable(engine, path, wait_seconds)
-        except BaseException:
-            engine.dispose()
-            raise
-        if writable:
-            return _ensure_tables(Database(engine, display_url, wait_seconds=wait_seconds))
-        engine.dispose()
+        effective = os.access in os.supports_effective_ids
+        if all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)):
+            database = Database(_sqlite_engine(url, wait_seconds), display_url, wait_seconds=wait_seconds)
+            try:
+                _use_wal(database.engine, wait_seconds)
+            except BaseException:
+                database.close()
+                raise
+            return _ensure_tables(database)
     # A database in WAL mode needs a -shm file. Where the folder does not let SQLite make one, the file may be
     # read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal, read = path.with_name(path.name + "-wal"), {"mode": "ro", "uri": "true"}
@@ -262,41 +259,20 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     return engine
 
 
-def _is_writable(engine: sa.Engine, path: Path, wait_seconds: float) -> bool:
-    """Return whether the file can be written, even if it is locked now; a damaged one raises."""
-    try:
-        with engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            _use_wal(raw, wait_seconds)
-            raw.execute(f"PRAGMA busy_timeout = {round(1000 * GLANCE)}")
-            try:
-                raw.execute("BEGIN IMMEDIATE")
-                raw.execute("PRAGMA user_version = 0")  # BEGIN alone is content with a read-only file
-                raw.execute("ROLLBACK")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise
-                return os.access(path, os.W_OK)
-    except (sqlite3.OperationalError, sa.exc.OperationalError) as error:
-        reason = str(error)
-        if "readonly" in reason or ("unable to open" in reason and path.exists()):
-            return False
-        raise
-    return True
-
-
-def _use_wal(connection: sqlite3.Connection, wait_seconds: float) -> None:
+def _use_wal(engine: sa.Engine, wait_seconds: float) -> None:
     """Set the journal to WAL; try again while another process does, since SQLite's timeout does not count."""
     deadline = time.monotonic() + wait_seconds
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() >= deadline:
-                raise
-        time.sleep(0.01)
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        while True:
+            try:
+                raw.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.01)
 
 
 def _ensure_tables(database: Database) -> Database:

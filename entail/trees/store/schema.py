@@ -20,13 +20,9 @@ class Utc(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Return the stored value; refuse a time without a zone."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"a time needs a zone, found {value!r}")
-        time = value.astimezone(UTC)
-        return time.replace(tzinfo=None) if dialect.name == "sqlite" else time
+        """Return the stored value."""
+        time = value and value.astimezone(UTC)
+        return time and time.replace(tzinfo=None) if dialect.name == "sqlite" else time
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Return an aware time in UTC."""
@@ -88,6 +84,8 @@ corpus_changes = Table(
     _verified(),
 )
 
+_CHANGES = ["corpus_changes.corpus_id", "corpus_changes.version"]
+
 premises = Table(
     "premises",
     metadata,
@@ -100,16 +98,8 @@ premises = Table(
     Column("retired", Integer),
     Column("corrects", String(16)),
     sa.UniqueConstraint("corpus_id", "key", "added"),
-    sa.ForeignKeyConstraint(
-        ["corpus_id", "added"],
-        ["corpus_changes.corpus_id", "corpus_changes.version"],
-        name="fk_premises_added_in",
-    ),
-    sa.ForeignKeyConstraint(
-        ["corpus_id", "retired"],
-        ["corpus_changes.corpus_id", "corpus_changes.version"],
-        name="fk_premises_retired_in",
-    ),
+    sa.ForeignKeyConstraint(["corpus_id", "added"], _CHANGES, name="fk_premises_added_in"),
+    sa.ForeignKeyConstraint(["corpus_id", "retired"], _CHANGES, name="fk_premises_retired_in"),
 )
 
 trees = Table(

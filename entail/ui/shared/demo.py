@@ -19,7 +19,7 @@ BANNER = (
 def visitor_log(team: TreeLog, corpora: CorpusStore) -> VisitorLog:
     """Return the team's trees with this session's own ones, which are deleted with the session."""
     log: VisitorLog | None = st.session_state.get("visitor_log")
-    if log is None or log.closed:
+    if log is None:
         log = st.session_state["visitor_log"] = VisitorLog(team, corpora)
     return log
 

@@ -51,11 +51,5 @@ def migrate(connection: sa.Connection, revision: str = "head") -> None:
                 f"these tables are of revision {revision_id}, newer than this version of entail knows "
                 f"({REVISION}); update entail (nothing was changed)"
             )
-    tables = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
-    if current_revision is None and tables:
-        raise DatabaseError(
-            f"the database has tables that entail did not make ({', '.join(sorted(tables))}); give entail a "
-            "database of its own"
-        )
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
