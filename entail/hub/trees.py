@@ -70,7 +70,7 @@ def push_trees(
         authors=len(authors),
         named=names,
     )
-    texts = dict(zip(FILES, (to_jsonl(proved, corpus=store.corpus(info.id)), pairs, judged), strict=True))
+    texts = dict(zip(FILES, (to_jsonl(proved), pairs, judged), strict=True))
     with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:
         folder = Path(scratch)
         for name, text in {CARD: card, **texts}.items():

@@ -188,18 +188,6 @@ def test_a_tree_that_began_here(
     check_proof(row.steps, row.intermediates, row.sentences)
 
 
-def test_a_corpus_adds_its_own_ids(tell: Tell) -> None:
-    story = tell("snow is cold")
-    story.ann(Write(node="n1", text="snow  is ice"))
-    story.ann(Write(node="n1", text="ice is cold"))
-    story.ann(Write(node="n1", text="in no corpus"))
-    corpus = Corpus.of("facts", [Premise("snow is ice", "uid-9"), Premise("ice is cold")])
-    row = refold(story.tree, corpus=corpus)
-    assert row.extra == {"premise_ids": {"sent1": "uid-9"}}
-    assert row_to_tree(tree_to_row(row)).extra["premise_ids"] == {"sent1": "uid-9"}
-    assert refold(story.tree, corpus=Corpus.of("facts", ["snow is ice"])).extra == {}
-
-
 def imported(tell: Tell, proof: str) -> Any:
     """Return an official row as a log: of `PLAIN`, n1.1 int1, n1.2 sent1, n1.3 sent2, n1.4 sent3."""
     act = unfold(official(proof))

@@ -17,9 +17,9 @@ from entail.trees.log.acts import Create, GivenNode, to_json
 from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
 
 
-def to_jsonl(trees: Iterable[Tree], *, corpus: Corpus | None = None) -> str:
+def to_jsonl(trees: Iterable[Tree]) -> str:
     """Return authored trees as official JSONL, one row a line; see `refold`."""
-    return format_trees(refold(tree, corpus=corpus) for tree in trees)
+    return format_trees(map(refold, trees))
 
 
 def from_jsonl(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
@@ -125,15 +125,14 @@ def _imported_row(tree: Tree) -> ExplanationTree:
     )
 
 
-def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
+def refold(tree: Tree) -> ExplanationTree:
     """Return an authored tree as an official row; equal sentences with equal premises are one again.
 
     Sentences and conclusions of an imported tree keep their labels, also reworded, and new ones get the next
     free `sentN` and `intN`. An untouched imported tree gives exactly its original steps. Every conclusion
     precedes its uses. Distractors are the imported sentences that are not used and the rejected premises
     whose text is not in the tree. A conclusion without premises is a `sentN`. Loose nodes without premises
-    are left out, and all steps if the hypothesis has no premises. With a corpus, `premise_ids` has the ids of
-    the sentences there.
+    are left out, and all steps if the hypothesis has no premises.
     """
     source = _imported_row(tree)
     imported = {step.conclusion: step.premises for step in source.steps}
@@ -143,12 +142,6 @@ def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
     steps = _number(sentences, order, source, imported)
     used = dict.fromkeys(premise for step in steps for premise in step.premises)
     context = _context(tree, sentences, source, used)
-    extra = dict(source.extra)
-    if corpus is not None:
-        positions = {label: corpus.position(text) for label, text in context.items()}
-        ids = {label: corpus.premises[at].source_id for label, at in positions.items() if at is not None}
-        if any(ids.values()):
-            extra["premise_ids"] = {label: own_id for label, own_id in ids.items() if own_id}
     unused = [label for label in context if label not in used] if steps else []
     return ExplanationTree(
         id=source.id or premise_key(tree.root.text),
@@ -159,7 +152,7 @@ def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
         distractors=tuple(dict.fromkeys([*(d for d in source.distractors if d in unused), *unused])),
         question=source.question,
         answer=source.answer,
-        extra=extra,
+        extra=source.extra,
     )
 
 

@@ -129,7 +129,7 @@ def draw_export(page: TreePage) -> None:
         return formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))})
 
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
-        ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree], corpus=page.corpus)),
+        ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree])),
         ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
         ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **visible)),
         ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),

@@ -63,9 +63,7 @@ NEXT = Proposal(means="next", after=(SNOW.key, SUN.key), k=60, among="minilm@1")
 PROPOSED = replace(SEEN, shown=tuple(replace(c, retrieved=5 - c.rank) for c in CANDIDATES), proposal=NEXT)
 
 WRITERS: dict[str, Callable[[Any], str]] = {
-    "tree.jsonl": lambda story: to_jsonl(
-        [story.tree], corpus=Corpus.of("c", [Premise("water freezes", "u7")])
-    ),
+    "tree.jsonl": lambda story: to_jsonl([story.tree]),
     "pairs.csv": lambda story: to_pairs_csv({"1": story.tree, "2": story.tree}),
     "judged.csv": lambda story: to_judged_csv({"t": (story.history, {2: SEEN, 5: PROPOSED, 6: SEEN})}),
     "tree.dot": lambda story: to_dot(story.tree),
