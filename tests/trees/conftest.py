@@ -6,16 +6,14 @@ import os
 import pwd
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,35 +38,23 @@ def event(seq: int, act: Any, author: str = "Ann") -> Event:
 
 def state(tree: Tree) -> tuple[Any, ...]:
     """Return all of a tree but the seq of its last event, orders included."""
-    return (
-        list(tree.nodes.items()),
-        list(tree.judgements.items()),
-        list(tree.finished.items()),
-        dict(tree.source),
-    )
+    return [*tree.nodes.items()], [*tree.judgements.items()], [*tree.finished.items()], dict(tree.source)
 
 
 class Story:
     """Tells a log act by act: `story.ann(Write(...))`; keeps the history so far."""
 
     def __init__(self, hypothesis: str = "snow melts in spring", **create: Any) -> None:
-        self.events = [self._event(1, "Ann", Create(hypothesis=hypothesis, **create))]
-        self.history: History = replay(self.events)
+        self.history: History = replay([event(1, Create(hypothesis=hypothesis, **create))])
 
-    @staticmethod
-    def _event(seq: int, author: str, act: AnyAct) -> Event:
-        return Event(seq=seq, author=author, at=START + timedelta(seconds=seq), act=act)
-
-    def tell(self, author: str, act: AnyAct, *, base: int | None = None) -> str:
+    def tell(self, author: str, act: Any, *, base: int | None = None) -> str:
         """Do an act as the log would, and return the id a node made by it has."""
-        base_seq = self.history.seq if base is None else base
-        self.history.check_current(act, base=base_seq)  # type: ignore[arg-type]  # undo and redo are told elsewhere
+        self.history.check_current(act, base=self.history.seq if base is None else base)
         return self._append(author, act)
 
     def _append(self, author: str, act: AnyAct) -> str:
-        event = self._event(self.history.seq + 1, author, act)
-        self.history = self.history.extend([event])
-        return f"n{event.seq}"
+        self.history = self.history.extend([event(self.history.seq + 1, act, author)])
+        return f"n{self.history.seq}"
 
     def ann(self, act: AnyAct, *, base: int | None = None) -> str:
         return self.tell("Ann", act, base=base)
@@ -115,68 +101,34 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _programs() -> dict[str, str]:
-    """Return where PostgreSQL's programs are; skip the test where there are none."""
-    debian = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
-    path = os.pathsep.join([*debian, os.environ.get("PATH", "")])
-    programs = {name: shutil.which(name, path=path) for name in ("initdb", "postgres")}
-    if not all(programs.values()):
-        pytest.skip("PostgreSQL is not installed here (no initdb, no postgres)")
-    return {name: str(program) for name, program in programs.items()}
-
-
-def _unprivileged() -> dict[str, Any]:
-    """Return how to run a server that refuses to run as root."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return {}
-    for name in ("postgres", "nobody"):
-        try:
-            user = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    pytest.skip("PostgreSQL does not run as root, and there is no other user")
-
-
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Run a PostgreSQL server of our own and give its URL, without the name of a database."""
-    programs, account = _programs(), _unprivileged()
-    folder = Path(tempfile.mkdtemp(prefix="entail-postgres-"))
-    if account:
-        os.chown(folder, account["user"], account["group"])
+    debian = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
+    path = os.pathsep.join([*debian, os.environ.get("PATH", "")])
+    programs = [shutil.which(name, path=path) for name in ("initdb", "pg_ctl")]
+    if None in programs:
+        pytest.skip("PostgreSQL is not installed here (no initdb, no pg_ctl)")
+    initdb, pg_ctl = map(str, programs)
+    folder, account = Path(tempfile.mkdtemp(prefix="entail-postgres-")), {}
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # as which it refuses to run
+        user = next(entry for entry in pwd.getpwall() if entry.pw_name in ("postgres", "nobody"))
+        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        os.chown(folder, user.pw_uid, user.pw_gid)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    data, log = folder / "data", (folder / "log").open("wb")
-    quiet: dict[str, Any] = {"stdout": log, "stderr": log, "cwd": folder, **account}
-    make = [programs["initdb"], "-D", str(data), "-U", "entail", "--auth=trust", "-E", "UTF8", "--no-sync"]
-    subprocess.run([*make, "--locale=C"], check=True, **quiet)
-    serve = [programs["postgres"], "-D", str(data), "-F", "-k", str(folder), "-p", str(port)]
-    server = subprocess.Popen([*serve, "-c", "listen_addresses=127.0.0.1"], **quiet)
-    url = f"postgresql://entail:secret@127.0.0.1:{port}"
-    try:
-        _wait_for(f"{url}/postgres", server, folder / "log")
-        yield url
-    finally:
-        server.send_signal(signal.SIGQUIT)  # at once, without a checkpoint: the data is thrown away
-        server.wait(30)
-        log.close()
-        shutil.rmtree(folder, ignore_errors=True)
 
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **account)
 
-def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    engine = _engine(url)
-    for _ in range(300):
-        try:
-            engine.connect().close()
-        except sa.exc.OperationalError:
-            if server.poll() is not None:
-                break
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail(f"the PostgreSQL server did not start: {log.read_text()}")
+    data = str(folder / "data")
+    run(initdb, "-D", data, "-U", "entail", "--auth=trust", "-E", "UTF8", "--no-sync", "--locale=C")
+    options = f"-F -k {folder} -p {port} -c listen_addresses=127.0.0.1"
+    run(pg_ctl, "-D", data, "-w", "-t", "120", "-l", str(folder / "log"), "-o", options, "start")
+    yield f"postgresql://entail:secret@127.0.0.1:{port}"
+    run(pg_ctl, "-D", data, "-m", "immediate", "stop")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _engine(url: str, **options: Any) -> sa.Engine:
@@ -220,8 +172,8 @@ def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Give the URL of a database without tables, of either kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'blank.db'}"
-    make: Callable[[], str] = request.getfixturevalue("new_postgres_url")
-    return make()
+    url: str = request.getfixturevalue("new_postgres_url")()
+    return url
 
 
 @pytest.fixture(params=BOTH)
@@ -318,7 +270,5 @@ def powerless() -> Iterator[tuple[Path, Callable[[], Any]]]:
 
 def fill_database(url: str) -> str:
     """Make a database with one tree and return the tree's id."""
-    database = open_database(url)
-    tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
-    database.close()
-    return tree
+    with closing(open_database(url)) as database:
+        return TreeLog(database).create(Create(hypothesis="h"), author="Ann")

