@@ -61,7 +61,7 @@ def _prepare() -> None:
     """Import the modules of the first page, which takes about a second."""
     from entail.index.lexical import load_bm25s
 
-    pages = (f"entail.ui.trees.{name}" for name in ("chooser", "learning", "toolbar", "views"))
+    pages = (f"entail.ui.trees.{name}" for name in ("chooser", "toolbar", "views"))
     for module in ("faiss", "pandas", "PIL.Image", *pages):
         import_module(module)
     load_bm25s()

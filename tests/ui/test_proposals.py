@@ -26,7 +26,7 @@ AMONG = TfidfIndex(CORPUS).manifest.revision
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
     """Return a suggester whose scorer is in memory, or is loading for ever."""
-    suggester = Suggester("mine", "mine@1", names=("mine",))
+    suggester = Suggester("mine", "mine@1")
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     with CACHE.lock:

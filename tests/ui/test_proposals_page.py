@@ -95,17 +95,3 @@ def test_proposals_on_the_page(
     app = turn(app, tree, "draft", "retrieved")
     assert len(rows(app)) == retrieved
     assert len(shared.log.history(tree).tree.root.children) == 2
-
-
-def test_a_scorer_is_chosen_and_may_be_removed(
-    app: AppTest, tree: str, with_scorer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_scorer(LISTED, ListedScorer("rival", ScorerForm(), "rival@1"))
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    field = app.selectbox(key="proposed_by")
-    assert (field.value, field.options) == ("mine", ["mine", "rival"])
-    assert "re-ranked by rival" in said(ready(field.set_value("rival")))
-    monkeypatch.setattr(models_module, "list_scorers", lambda: [LISTED])
-    app = ready(app)
-    assert "re-ranked by mine" in said(app)
-    assert "proposed_by" not in app.session_state

@@ -56,19 +56,17 @@ def test_the_active_encoder_ranks_and_is_logged(active_tree: AppTest, shared: Wo
         ACTIVE,
         "Active: tiny",
     )
-    assert "Promoted by Ann" in said(active_tree)
     before = candidates(active_tree)
     app = settled(active_tree.button(key=before[0]).click().run())
     promote_mine()
     app = settled(app.run())
     assert active_label(app) == "Active: mine"
-    assert "Promoted by Bo" in said(app)
     assert candidates(app) != before
     settled(next(b for b in buttons(app, "accept-") if not b.disabled).click().run())
     revisions = [evidence.revision for evidence in shared.log.evidence(tree).values()]
     assert revisions == [resolve("tiny").revision, resolve("mine").revision]
     roll_back("grove", by="Bo")
-    assert "Rolled back to by Bo" in said(settled(app.run()))
+    assert active_label(settled(app.run())) == "Active: tiny"
 
 
 def test_another_active_encoder_begins_its_list_at_the_first_page(active_tree: AppTest, tree: str) -> None:

@@ -265,7 +265,7 @@ def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(view: str,
 
 
 def test_the_scripts_are_whole_fetch_nothing_and_make_no_markup_of_text() -> None:
-    for js in (graph._script().removeprefix(vis_script()), tree_view.outline_script()):
+    for js in (graph.graph_script().removeprefix(vis_script()), tree_view.outline_script()):
         assert js.count("export default") == 1
         for theme in (appearance.LIGHT, appearance.DARK):
             assert all(look.border in js and look.fill in js for look in theme.looks.values())

@@ -13,6 +13,7 @@ from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, t
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
+from entail.trees.layout.appearance import KINDS
 from entail.trees.layout.drawing import Direction, Layout, rejected_id
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import ROOT, Tree
@@ -84,7 +85,7 @@ def draw_graph(
     """Draw the tree; pass every event to `on_event` before the next run of the script.
 
     The caller stores the selected and collapsed nodes, the browser zoom and position, the session focus and
-    direction. Each tree needs a `key` of its own.
+    direction.
 
     Args:
         tree: Tree.
@@ -94,7 +95,7 @@ def draw_graph(
         author: Author at work, whose newest node is scrolled into view when it appears.
         editable: Whether boxes can be dragged onto others and steps be drawn.
         verdicts: Conclusion -> what a check says of its step, shown with its text.
-        key: Key of the component.
+        key: Key of the component, one of its own for each tree.
         on_event: Handler of events.
     """
     view = graph_view(key)
@@ -134,7 +135,7 @@ def draw_graph(
             "focus": _tool("Show the selected subtree only", visible in inner and visible != view.focus),
             "turn": _tool("Left-to-right layout" if drawing.direction == "down" else "Top-down layout"),
         },
-        "description": describe_graph(tree, selected=selected),
+        "description": _describe(tree, selected),
         "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,
     }
     pass_on = node_handler(("select", "open", "toggle", "move", "connect"), on_event)
@@ -158,7 +159,7 @@ def draw_graph(
                     on_click=view.handle,
                     args=({"kind": "focus", "node": above.id}, tree),
                 )
-        mount_view("graph", key, data, handle, script=_script())
+        mount_view("graph", key, data, handle, script=graph_script())
 
 
 def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> dict[str, Any]:
@@ -215,14 +216,10 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
     return next((id for id in path if id in drawing.boxes), None)
 
 
-def describe_graph(tree: Tree, *, selected: str | None) -> str:
+def _describe(tree: Tree, selected: str | None) -> str:
     """Return a description of the graph for screen readers."""
-    kinds = [node.kind for node in tree.nodes.values()]
     selection = f"Selected: “{tree.nodes[selected].text}”. " if selected and selected in tree.nodes else ""
-    return (
-        f"Explanation tree of “{tree.root.text}”: {kinds.count('intermediate')} intermediate conclusions, "
-        f"{kinds.count('premise')} premises. {selection}The outline has the same as text."
-    )
+    return f"Explanation tree of “{tree.root.text}”. {selection}The outline has the same as text."
 
 
 def show_picture(tree: Tree) -> None:
@@ -233,16 +230,14 @@ def show_picture(tree: Tree) -> None:
 
 
 @cache
-def _script() -> str:
+def graph_script() -> str:
     """Return the script of the view: vis-network as pyvis ships it, and ours."""
     style = {
         "options": OPTIONS,
         "sample": SAMPLE,
         "accent": appearance.ACCENT,
         "radii": {
-            kind: group["shapeProperties"]["borderRadius"]
-            for kind, group in groups_of(appearance.LIGHT).items()
-            if kind in appearance.KINDS
+            kind: groups_of(appearance.LIGHT)[kind]["shapeProperties"]["borderRadius"] for kind in KINDS
         },
         "smallest": SMALLEST,
         "themes": {"light": _groups(appearance.LIGHT), "dark": _groups(appearance.DARK)},
@@ -253,7 +248,7 @@ def _script() -> str:
 def _groups(theme: appearance.Theme) -> dict[str, Any]:
     """Return the groups of a theme, with those of the signs at a box."""
     groups = groups_of(theme)
-    for kind in appearance.KINDS:
+    for kind in KINDS:
         groups[kind]["fixed"] = dict.fromkeys("xy", kind == "rejected")
     for name, fill, text in (("fold", theme.background, theme.text), ("tick", theme.edge, theme.background)):
         colours = {"background": fill, "border": theme.edge}

@@ -14,7 +14,7 @@ from entail.data.text import count_of, quote
 from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.store.corpora import CorpusChange, CorpusInfo
-from entail.ui.components.elements import show_errors
+from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.corpus_choice import keep_picked, preselect
 from entail.ui.shared.demo import is_locked_in_demo
@@ -23,57 +23,46 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.start_question import open_start_with
 from entail.ui.shared.text import label, local
 
-_ENCODINGS = {
-    "": "UTF-8 or UTF-16",
-    "cp1252": "Windows-1252 (Western European)",
-    "cp1250": "Windows-1250 (Central European)",
-    "cp1251": "Windows-1251 (Cyrillic)",
-    "mac_roman": "Mac Roman",
-}
-"""Encoding, as Python calls it -> its name on the page; an empty one is detected."""
+_DETECTED = "UTF-8 or UTF-16"
+_ENCODINGS = (_DETECTED, "cp1252", "cp1250", "cp1251", "mac_roman")
+"""Encodings of a file, as Python calls them; the first is detected."""
 
 _PASTED = "Pasted premises.txt"
 """Name of pasted premises, as if they were a file."""
 
-_NOTICE, _TROUBLE = "corpus_notice", "corpus_archive_error"
-"""Session keys of what succeeded and of what went wrong, until they are shown."""
+_NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
+"""Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
 
-_GROWN = "corpora_grown"
-"""Session key of the number of additions, part of the key of the field for the next one."""
+The numbers are part of the keys of the fields, so that a saved input is cleared and not saved twice.
+"""
 
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
 
 
 def draw_upload(shared: Workspace, author: str | None) -> None:
-    """Draw the form that imports a corpus from a file."""
+    """Draw the form that imports a corpus from a file or pasted lines."""
     with st.container(border=True):
         st.markdown("**Upload a corpus**")
         if is_locked_in_demo("uploads are unavailable"):
             return
-        # An import empties the form, so that a second click imports nothing twice.
-        done = st.session_state.get("corpora_imported", 0)
+        done = st.session_state.get(_IMPORTED, 0)
         file = st.file_uploader(
             "Text (one premise a line), CSV, TSV, JSON or JSONL, also gzipped",
             key=f"corpus_file-{done}",
             max_upload_size=upload_limit(),
-            help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
-            "From a table the column of the premises is chosen.",
+            help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json.",
         )
-        encoding, column = "", None
+        encoding, column = None, None
         if file is None:
             pasted = st.text_area("Or paste premises, one a line", key=f"corpus_pasted-{done}", height=100)
             content, file_name = pasted.encode(), _PASTED
         else:
             content, file_name = file.getvalue(), file.name
-            encoding = st.selectbox(
-                "Encoding",
-                list(_ENCODINGS),
-                format_func=_ENCODINGS.__getitem__,
-                key=f"corpus_encoding-{done}",
-                help="Excel on Windows writes Windows-1252 unless told to save as CSV UTF-8.",
-            )
-            column = _pick_column(content, file_name, encoding, form=done)
+            help_ = "Excel on Windows writes cp1252 unless told to save as CSV UTF-8."
+            picked = st.selectbox("Encoding", _ENCODINGS, key=f"corpus_encoding-{done}", help=help_)
+            encoding = None if picked == _DETECTED else picked
+            column = _pick_column(content, file_name, encoding, key=f"corpus_column-{done}-{file_name}")
         name = st.text_input(
             "Name", key=f"corpus_name-{done}", max_chars=80, placeholder=corpus_name(file_name)
         )
@@ -88,24 +77,20 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             return
         with show_errors():
             reading = read_corpus(
-                content,
-                name=file_name,
-                column=column,
-                encoding=encoding or None,
-                skip_too_long=True,
+                content, name=file_name, column=column, encoding=encoding, skip_too_long=True
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file_name)
             st.session_state[_NOTICE] = f"{label(info.name)}: {label(str(reading))}"
-            st.session_state["corpora_imported"] = done + 1
+            st.session_state[_IMPORTED] = done + 1
             preselect("corpus", info.id)
             st.rerun()
 
 
-def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str | None:
-    """Draw the fields for the column of a table that has the premises; None for files without columns."""
+def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -> str | None:
+    """Draw the field for the column of a table that has the premises; None for files without columns."""
     try:
-        sample = sample_columns(content, name=name, encoding=encoding or None)
+        sample = sample_columns(content, name=name, encoding=encoding)
     except EntailError:
         return None  # the import says what is wrong
     if not sample:
@@ -116,11 +101,10 @@ def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str 
         range(len(columns)),
         index=columns.index(likely_text_column(sample)),
         format_func=lambda number: f"{number + 1}: {columns[number]}",
-        key=f"corpus_column-{form}-{name}",
+        key=key,
     )
-    column = columns[at]
-    st.caption("\n".join(f"- {label(text, longest=120)}" for text in sample[column][:3]))
-    return column
+    st.caption("\n".join(f"- {label(text, longest=120)}" for text in sample[columns[at]][:3]))
+    return columns[at]
 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
@@ -144,18 +128,12 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         table,
         hide_index=True,
         height=320,
-        column_config={
-            "premise": st.column_config.TextColumn(width="large"),
-            "id": st.column_config.TextColumn(width=90),
-        },
+        column_config={"premise": st.column_config.TextColumn(width="large")},
         on_select="rerun",
         selection_mode="single-row",
         key=key,
     )
-    st.caption(
-        f"{len(matches):,} of {len(premises):,} premises."
-        + ("" if shared.database.read_only else " Select one to correct or retire it.")
-    )
+    st.caption(f"{len(matches):,} of {len(premises):,} premises. Select one to correct or retire it.")
     if is_locked_in_demo("corpora cannot be changed"):
         return
     rows = picked["selection"]["rows"]
@@ -191,7 +169,6 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
     if is_demo():
         return
     with st.form(f"grow-{corpus.id}"):
-        # A saved text is cleared; a failed one stays, and so does one that meets a change of another author.
         key = f"grow-{corpus.id}-{st.session_state.get(_GROWN, 0)}"
         text = st.text_area("Add premises", placeholder="One premise a line", height=100, key=key)
         if st.form_submit_button("Add", on_click=_stay):
@@ -219,11 +196,9 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
     changes = shared.corpora.changes(corpus.id)
     with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
         for change in changes[:50]:
-            st.markdown(
-                f":gray[version {change.version} · {local(change.at):%d %b %Y %H:%M}] "
-                f"{with_mark(change.author, verified=change.verified)} "
-                f"{_describe(change)}"
-            )
+            author = with_mark(change.author, verified=change.verified)
+            at = f"version {change.version} · {local(change.at):%d %b %Y %H:%M}"
+            st.markdown(f":gray[{at}] {author} {_describe(change)}")
 
 
 def _describe(change: CorpusChange) -> str:
@@ -247,26 +222,21 @@ def _more(count: int) -> str:
 
 def _draw_archive_button(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
     """Draw the button that archives a corpus, or restores an archived one."""
-    if trouble := st.session_state.pop(_TROUBLE, None):
-        st.error(label(trouble))
     if shared.database.read_only or is_demo():
         return
+
+    def archive() -> None:
+        with toast_errors():
+            shared.corpora.archive(corpus.id, author=author or "", archived=not corpus.archived)
+
     st.button(
         "Restore" if corpus.archived else "Archive",
         icon=":material/unarchive:" if corpus.archived else ":material/archive:",
         help=None if corpus.archived else "Hidden from lists, not deleted; trees over it stay",
         disabled=author is None,
         key=f"archive-{corpus.id}",
-        on_click=_archive,
-        args=(shared, author, corpus),
+        on_click=archive,
     )
-
-
-def _archive(shared: Workspace, author: str, corpus: CorpusInfo) -> None:
-    try:
-        shared.corpora.archive(corpus.id, author=author, archived=not corpus.archived)
-    except EntailError as error:
-        st.session_state[_TROUBLE] = str(error)
 
 
 def draw_archived(shared: Workspace, author: str | None) -> None:

@@ -16,17 +16,15 @@ from entail.trees.review.provenance import ordinal
 from entail.trees.review.suggestions import Candidate
 from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import widget_value
-from entail.ui.shared.active import draw_notice
 from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import reference_premises, retrievers
-from entail.ui.shared.text import label, local, marked, words_of
+from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 from entail.ui.trees.models import (
     ACTIVE,
     KEYWORDS_KEY,
     RERANKS_KEY,
     RETRIEVER_KEY,
-    SCORER_KEY,
     Offer,
     Ranking,
     Suggester,
@@ -55,7 +53,7 @@ def draw_order(page: TreePage) -> None:
     title = name if page.offer is None else f"{LISTS[page.screen.listing]} · {name}"
     with st.popover(title, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
         if page.suggester is not None:
-            _draw_lists(page, page.suggester)
+            _draw_lists(page.screen)
         if list_usable("reranker"):
             st.toggle(
                 "Re-rank the first candidates",
@@ -66,9 +64,7 @@ def draw_order(page: TreePage) -> None:
         _draw_retriever(page.ranking)
 
 
-def _draw_lists(page: TreePage, suggester: Suggester) -> None:
-    draw_notice("chains")
-    screen = page.screen
+def _draw_lists(screen: Screen) -> None:
     # The key names the list, so that a change by keyboard shows in the field.
     key = f"list-{screen.tree_id}-{screen.listing}"
     pick_view(
@@ -81,14 +77,6 @@ def _draw_lists(page: TreePage, suggester: Suggester) -> None:
         help="Key l. Retrieved: the retriever's ranking. Next premise: re-ranked by what you accepted. "
         "Chain: a whole draft (key d).",
     )
-    if page.offer is not None and len(suggester.names) > 1:
-        st.selectbox(
-            "Proposed by",
-            suggester.names,
-            format_func=model_label,
-            key=SCORER_KEY,
-            persist_state="session",
-        )
 
 
 def _draw_retriever(ranking: Ranking) -> None:
@@ -116,22 +104,10 @@ def _draw_retriever(ranking: Ranking) -> None:
             persist_state="session",
             help="Ranks premises higher that share rare words with the sentence.",
         )
-    if ranking.active is not None and (move := ranking.active.pointer) is not None:
-        verb = "Rolled back to" if move.rolled_back else "Promoted"
-        scope = ", for all corpora without their own" if move.corpus is None else ""
-        st.caption(f"{verb} by {label(move.by)}, {local(move.at):%d %b %H:%M}{scope}")
 
 
 def draw_candidates(page: TreePage) -> None:
-    """Draw the state of the list, then its candidates on the screen.
-
-    Those in reference trees at this node are marked.
-    """
-    if page.reading is not None:
-        if (error := page.reading().error) is not None:
-            st.caption(f":material/info: Not re-ranked: {label(str(error), longest=200)}")
-        elif not any(candidate.retrieved for candidate in page.candidates):
-            draw_wait(page.screen, page.reading, "Re-ranking")
+    """Draw the candidates on the screen, or why there are none; those in reference trees are marked."""
     if page.offer is not None and page.suggester is not None:
         if not _draw_proposals(page, page.offer, page.suggester):
             return

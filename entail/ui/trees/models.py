@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
@@ -14,6 +15,7 @@ from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
 from entail.index.factory import LEXICAL
+from entail.index.factory import rerank as read_again
 from entail.index.protocol import PremiseIndex
 from entail.judge.judges import THRESHOLD, judge_steps, list_judges
 from entail.progress import ProgressCallback
@@ -35,10 +37,8 @@ from entail.trees.review.suggestions import (
     Candidate,
     candidates_of,
     excluded_positions,
-    reorder,
     rerank,
 )
-from entail.ui.shared.active import pick_model
 from entail.ui.shared.resources import retrievers
 from entail.ui.shared.text import certainty
 
@@ -61,17 +61,19 @@ Step = tuple[tuple[str, ...], str]
 ACTIVE = "@active"
 """Choice of the active retriever; not a valid name of an encoder."""
 
-RETRIEVER_KEY, KEYWORDS_KEY, RERANKS_KEY, SCORER_KEY = "retriever", "shared_words", "reranks", "proposed_by"
-"""Widget keys of the choice of a retriever, the switches of keyword match and re-ranking, and the scorer."""
+RETRIEVER_KEY, KEYWORDS_KEY, RERANKS_KEY = "retriever", "shared_words", "reranks"
+"""Widget keys of the choice of a retriever, and of the switches of keyword match and re-ranking."""
 
 POOL = 60
 """Candidates to re-rank as next premises, and neighbours of each sentence of a chain."""
 
 SOON = 0.05
-"""Seconds that a page waits for a verdict or a re-ranked list before it is drawn without it."""
+"""Seconds that a page waits for a verdict before it is drawn without it."""
 
 WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
+
+_RERANKERS = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
 
 
 @dataclass(frozen=True)
@@ -243,41 +245,33 @@ def describe_step(probability: float) -> str:
     return f"{holds} by its premises ({certainty(probability)})"
 
 
-class ListReranker(LazyModel["Reranker"]):
-    """Active re-ranker in one run of the page."""
+class CachedReranker:
+    """Re-ranker that reads each list once: a page searches again with each act and each key."""
 
-    models = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
-    results = TaskGroup("re-ranked lists", failure="the list could not be re-ranked")
+    def __init__(self, reranker: Reranker) -> None:
+        self.name, self.revision, self.form = reranker.name, reranker.revision, reranker.form
+        self._read = lru_cache(maxsize=256)(reranker.score)
 
-    def load(self) -> Reranker:
-        """Load the re-ranker."""
-        reranker = load_reranker(self.name, str(self.revision))
-        reranker.score("a text", ["another"])
-        return reranker
-
-    @property
-    def depth(self) -> int:
-        """Number of candidates that are read; 0 while the re-ranker is loading."""
-        return self.model.form.depth if self.model is not None else 0
-
-    def read(self, query: str, pool: Sequence[Candidate], *, wait: float = 0) -> Task[Floats]:
-        """Return the task that scores the first candidates of a query."""
-        texts = [candidate.premise.text for candidate in pool[: self.depth]]
-        return self.start((query, *texts), lambda reranker, _: reranker.score(query, texts), wait=wait)
-
-    def arrange(self, query: str, pool: Sequence[Candidate]) -> tuple[Candidate, ...] | None:
-        """Return the candidates re-ordered; None while they are read, or if they cannot be."""
-        scores, model = self.read(query, pool, wait=SOON).value, self.model
-        return reorder(pool, scores, weight=model.form.weight) if scores is not None and model else None
+    def score(self, query: str, premises: Sequence[str]) -> Floats:
+        """Return how much each premise explains a query."""
+        return self._read(query, tuple(premises))
 
 
-def current_reranker() -> ListReranker | None:
-    """Return the active re-ranker if this session's author switched it on; None without one."""
-    if not st.session_state.get(RERANKS_KEY):
-        return None
-    usable = list_usable("reranker")
+def current_reranker() -> tuple[str, str] | None:
+    """Return name and revision of the active re-ranker if this session's author switched it on."""
+    usable = list_usable("reranker") if st.session_state.get(RERANKS_KEY) else {}
     name = active_name("reranker", usable)
-    return ListReranker(name, usable[name]) if name is not None else None
+    return (name, usable[name]) if name is not None else None
+
+
+def rerank_index(index: PremiseIndex, corpus: Corpus, reranker: tuple[str, str]) -> PremiseIndex:
+    """Return an index whose nearest premises a re-ranker reads again.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    loading = _RERANKERS.get_or_start(reranker, lambda _: CachedReranker(load_reranker(*reranker)), wait=0)
+    return read_again(index, corpus, cast("Reranker", finish(loading)))
 
 
 @dataclass(frozen=True)
@@ -299,14 +293,11 @@ class Offer:
     proposal: Proposal | None = None
 
 
-@dataclass(frozen=True)
 class Suggester(LazyModel["Scorer"]):
-    """Scorer of chains in one run of the page; `names` are those that can be chosen, the active one first."""
+    """Active scorer of chains in one run of the page."""
 
-    models: ClassVar[TaskGroup] = TaskGroup("suggesters", failure="the scorer could not be loaded")
-    results: ClassVar[TaskGroup] = TaskGroup("proposals", failure="the proposals could not be made")
-
-    names: tuple[str, ...] = ()
+    models = TaskGroup("suggesters", failure="the scorer could not be loaded")
+    results = TaskGroup("proposals", failure="the proposals could not be made")
 
     def load(self) -> Scorer:
         """Load the scorer."""
@@ -376,9 +367,7 @@ class Suggester(LazyModel["Scorer"]):
 
 
 def current_suggester() -> Suggester | None:
-    """Return the session's scorer of chains; None if none is available."""
+    """Return the active scorer of chains; None if none is available."""
     usable = {scorer.name: scorer for scorer in list_scorers() if scorer.problem is None}
-    if not usable:
-        return None
-    name, names = pick_model("chains", SCORER_KEY, usable)
-    return Suggester(name, usable[name].revision, tuple(names))
+    name = active_name("chains", usable)
+    return Suggester(name, usable[name].revision) if name is not None else None

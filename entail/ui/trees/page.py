@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal
 
 import streamlit as st
 
@@ -36,7 +36,6 @@ from entail.trees.review.commands import (
     restore_text,
     swap_siblings,
 )
-from entail.trees.review.decisions import DecisionCounts, count_decisions
 from entail.trees.review.suggestions import Basis, Candidate, basis_of, shown_of, suggest
 from entail.trees.store.authors import Presence
 from entail.trees.store.shares import Share, Shares
@@ -46,7 +45,6 @@ from entail.ui.links.route import is_served
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import (
     POOL,
-    ListReranker,
     Offer,
     Ranking,
     StepCheck,
@@ -55,6 +53,7 @@ from entail.ui.trees.models import (
     current_reranker,
     current_suggester,
     ranking_of,
+    rerank_index,
 )
 
 Listing = Literal["retrieved", "next", "draft"]
@@ -176,7 +175,7 @@ class TreePage:
         shown: Candidates on the screen.
         evidence: Evidence of a judgement on them.
         offer: Proposals of a scorer, where they are shown.
-        reading: Returns the task that re-ranks the list; None if it is not re-ranked.
+        reranker: Name and revision of the re-ranker of the retrieved list, if it is used.
     """
 
     shared: Workspace
@@ -191,15 +190,13 @@ class TreePage:
     ranking: Ranking = field(default_factory=Ranking)
     check: StepCheck | None = None
     suggester: Suggester | None = None
-    reranker: ListReranker | None = None
-    decisions: DecisionCounts = field(default_factory=DecisionCounts)
+    reranker: tuple[str, str] | None = None
     presences: tuple[Presence, ...] = ()
     share: Share | None = None
     candidates: tuple[Candidate, ...] = ()
     shown: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
     offer: Offer | None = None
-    reading: Callable[[], Task[Any]] | None = None
 
     @property
     def author(self) -> str | None:
@@ -236,7 +233,7 @@ class TreePage:
     def with_candidates(self) -> TreePage:
         """Return the page with the newest version that this tab knows, and the candidates of its node."""
         screen = self.screen
-        page = replace(self, history=screen.history, candidates=(), evidence=None, offer=None, reading=None)
+        page = replace(self, history=screen.history, candidates=(), evidence=None, offer=None)
         try:
             if page.suggester is not None and screen.listing != "retrieved":
                 page = page._propose(page.suggester)
@@ -247,18 +244,13 @@ class TreePage:
         return replace(page, shown=page.candidates[screen.page * PAGE : (screen.page + 1) * PAGE])
 
     def _retrieve(self, index: PremiseIndex) -> TreePage:
-        screen, node, reranker = self.screen, self.node, self.reranker
-        name, revision, query = index.name, index.manifest.revision, screen.query or node.text
-        count = max((screen.furthest + 1) * PAGE, reranker.depth if reranker is not None else 0)
-        candidates = suggest(self.tree, node.id, self.corpus, index, k=count, query=screen.query)
-        reading = None
-        if reranker is not None:
-            reading = partial(reranker.read, query, candidates)
-            if (arranged := reranker.arrange(query, candidates)) is not None:
-                candidates, name = arranged, f"{name}+{reranker.name}"
-                revision = f"{revision}+{reranker.revision}"
-        screen.rank_by(f"{revision}, {self.corpus_version}, {query}")
-        return replace(self._offer(candidates, name, revision, screen.query), reading=reading)
+        screen, node = self.screen, self.node
+        if self.reranker is not None:
+            index = rerank_index(index, self.corpus, self.reranker)
+        revision, k = index.manifest.revision, (screen.furthest + 1) * PAGE
+        candidates = suggest(self.tree, node.id, self.corpus, index, k=k, query=screen.query)
+        screen.rank_by(f"{revision}, {self.corpus_version}, {screen.query or node.text}")
+        return self._offer(candidates, index.name, revision, screen.query)
 
     def _propose(self, suggester: Suggester) -> TreePage:
         """Return the page with the proposals of a scorer; none while they are computed."""
@@ -446,14 +438,13 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         UnknownTreeError: If there is no such tree.
         DamagedTreeError: If its log cannot be read.
     """
-    corpus, version, name, decisions = Corpus("none", ()), 0, None, DecisionCounts()
+    corpus, version, name = Corpus("none", ()), 0, None
     with shared.log.snapshot():
         history, summary = shared.log.history(tree_id), shared.log.summary(tree_id)
         if summary.corpus_id is not None:
             info = shared.corpora.info(summary.corpus_id)
             version, name = info.version, info.name
             corpus = shared.corpora.corpus(info.id, version=version)
-            decisions = count_decisions(shared.log, corpus_id=info.id)
         presences = read_presences(shared, tree_id)
         share = Shares(shared.database).of_tree(tree_id) if is_served() else None
     screen = screen_of(tree_id)
@@ -474,7 +465,6 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         current_check(),
         current_suggester() if len(corpus) else None,
         current_reranker(),
-        decisions,
         presences,
         share,
     )

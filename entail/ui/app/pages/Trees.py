@@ -11,7 +11,6 @@ from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
 from entail.ui.trees.candidates import draw_candidates, draw_order
 from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
-from entail.ui.trees.learning import draw_learning, draw_learning_dialog
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
@@ -57,7 +56,13 @@ with framed("Trees") as (shared, author):
             draw_order(page)
             draw_search(page)
         draw_candidates(page)
-        draw_learning(page)
+        if len(page.corpus):
+            st.page_link(
+                "pages/Models.py",
+                label="Train on decisions",
+                icon=":material/school:",
+                query_params={"models_view": "Training", "job": "new"},
+            )
     with right:
         with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
             with st.container(key="tree-head", width="content"):
@@ -72,12 +77,9 @@ with framed("Trees") as (shared, author):
             draw_view(page, view)
     with verdict:
         draw_step_check(page)
-    if screen.dialog == "learn":
-        draw_learning_dialog(page)
-    else:
-        open_dialog(page)
+    open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
-    for model in (page.check, page.suggester, page.reranker):
+    for model in (page.check, page.suggester):
         if model is not None:
             model.start_loading()
