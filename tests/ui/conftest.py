@@ -28,7 +28,6 @@ from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
-from entail.ui.trees.models import StepCheck
 from entail.ui.trees.page import Screen, TreePage
 
 ROOT = Path(__file__).parents[2]
@@ -165,7 +164,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(ROOT)
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
-    monkeypatch.setattr(StepCheck, "start_loading", lambda self: None)
+    monkeypatch.setattr("entail.ui.trees.models.list_judges", list)
     # Whatever is packaged, Trees begins without a scorer that proposes.
     monkeypatch.setattr("entail.ui.trees.models.list_scorers", list)
     st.cache_resource.clear()

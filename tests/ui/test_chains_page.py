@@ -1,5 +1,6 @@
 """The Chains page: a chain step by step, premises chosen by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from entail.data.records import Corpus
 from entail.runtime.chains import take_step
 from entail.runtime.tasks import Task
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.ui.chains.page import truncation_message
+from entail.ui.chains.page import SHOWN, is_truncated
 from entail.ui.shared.resources import Workspace
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import ROOT, buttons, html, opened, said, settled
@@ -50,13 +51,12 @@ def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> Non
     assert app.query_params["by"] == "tfidf"
     assert app.text_area(key="chains_question").value == EXAMPLE.stem
     assert "entail train arcf" in said(app)
-    assert (chain(app), len(buttons(app, "chain-choose-"))) == (9, 8)
+    assert (chain(app), len(buttons(app, "chain-choose-0-"))) == (9, SHOWN)
     before = sentences(app)[:9]
     app = settled(buttons(app, "chain-open-1")[0].click().run())
     assert "Step 2: " in said(app)
     assert sentences(app)[:9] == before
-    app = settled(app.button(key="chain-more").click().run())
-    assert len(buttons(app, "chain-choose-1-")) == 24
+    assert len(buttons(app, "chain-choose-1-")) == SHOWN
 
 
 def test_a_premise_chosen_by_hand_continues_the_chain_and_is_in_the_link(
@@ -155,10 +155,10 @@ def test_a_trained_scorer_comes_first_and_ends_a_chain(
     assert "scores are not finite" in said(app)
 
 
-def test_what_a_scorer_truncated_is_counted_once() -> None:
-    def message(*steps: Step) -> str:
-        return truncation_message(Chain((0,), steps, None))
-
-    assert message(Step((0,), (1,), (0.2,), 0.5, frozenset(), 2)).endswith("left out: 2.")
-    assert "question" in message(Step((), (), (), None, frozenset(), -1))
-    assert message(Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1}))) == ""
+def test_a_chain_that_was_read_in_part_says_so() -> None:
+    whole = Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1}))
+    for step, truncated in (
+        (whole, False),
+        (replace(whole, dropped=-1), True),
+    ):
+        assert is_truncated(Chain((0,), (whole, step), None)) is truncated

@@ -9,6 +9,7 @@ import pytest
 
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.index.lexical import TfidfIndex
+from entail.runtime.chains import SCORERS
 from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.ui.shared.resources import Workspace
@@ -24,15 +25,14 @@ pytestmark = pytest.mark.usefixtures("patient_proposals")
 AMONG = TfidfIndex(CORPUS).manifest.revision
 
 
-def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
+def suggester_of(score: Any = by_chain, *, loaded: bool = True) -> Suggester:
     """Return a suggester whose scorer is in memory, or is loading for ever."""
-    suggester = Suggester("mine", "mine@1")
-    scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
+    scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     with CACHE.lock:
         CACHE.tasks.clear()
-    Suggester.models.get_or_start(suggester.key, make, wait=10 if loaded else 0)
-    return suggester
+    SCORERS.get_or_start(("mine", "mine@1"), make, wait=10 if loaded else 0)
+    return Suggester("mine", "mine@1")
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_keys_act_on_the_list_on_the_screen_alone(context: TreePage) -> None:
 def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreePage) -> None:
     context.screen.turn_to("draft")
     session = redrawn(context)
-    assert (offer_of(session).start, session.shown, session.evidence) == (None, (), None)
+    assert (offer_of(session).task, session.shown, session.evidence) == (None, (), None)
     session = press(context, "d")
     draft: Any = offer_of(session).task.value
     assert (texts(session), draft.stopped, undecided(session)) == (CHAIN, "bare prefix", 3)
@@ -167,7 +167,7 @@ def test_each_node_has_its_own_draft(context: TreePage) -> None:
     press(context, "d")
     press(context, "1")
     context.screen.select("n2")
-    assert offer_of(redrawn(context)).start is None
+    assert offer_of(redrawn(context)).task is None
     assert CLAIM not in texts(press(context, "d")), "the node above explains nothing"
     press(context, "u")
     assert context.screen.selected == "n1"

@@ -25,7 +25,6 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
             return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
 
         monkeypatch.setattr("entail.ui.trees.models.list_judges", list)
-        monkeypatch.setattr("entail.ui.trees.models.WARM_AFTER", 0)
         monkeypatch.setattr(models_module, "list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.runtime.chains.load_scorer", load)

@@ -13,19 +13,11 @@ from entail.errors import EncoderError
 from entail.statistics.classification import Values
 from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.models import StepCheck, current_check, describe_step
+from entail.ui.trees.models import current_check, describe_step
 from entail.ui.trees.page import TreePage
 from tests.ui.conftest import accepts, on_tree, page_of, ready, said
 
-START_LOADING = StepCheck.start_loading
 CLAIM = "ba be bi bo"
-
-
-@pytest.fixture
-def loading(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load the encoder behind the page, at once."""
-    monkeypatch.setattr(StepCheck, "start_loading", START_LOADING)
-    monkeypatch.setattr("entail.ui.trees.models.WARM_AFTER", 0)
 
 
 @pytest.fixture
@@ -34,14 +26,14 @@ def context(shared: Workspace) -> TreePage:
 
 
 class Judge:
-    """A judge that gives each pair what a function says; the first pair only warms it up."""
+    """A judge that gives each pair what a function says."""
 
     def __init__(self, probability: Any) -> None:
         self.probability = probability
 
     def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], **_: Any) -> Values:
         pairs = zip(premises, hypotheses, strict=True)
-        return np.array([0.5 if h == "another" else self.probability(p, h) for p, h in pairs])
+        return np.array([self.probability(p, h) for p, h in pairs])
 
 
 @pytest.fixture
@@ -55,12 +47,6 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-@pytest.mark.usefixtures("tiny_home")
-def test_without_a_judge_there_is_no_check(shared: Workspace) -> None:
-    assert current_check() is None
-
-
-@pytest.mark.usefixtures("loading")
 def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
     app: AppTest, context: TreePage, judge: Any
 ) -> None:
@@ -89,7 +75,6 @@ def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
     assert read == [("ba be bi", CLAIM)]
 
 
-@pytest.mark.usefixtures("loading")
 def test_a_failed_check_leaves_the_page_and_is_not_repeated(
     app: AppTest, context: TreePage, judge: Any
 ) -> None:
@@ -108,7 +93,6 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
     assert calls == [CLAIM]
 
 
-@pytest.mark.usefixtures("loading")
 def test_all_steps_are_listed_the_least_supported_first(app: AppTest, context: TreePage, judge: Any) -> None:
     log, tree_id = context.shared.log, context.summary.id
     log.act(tree_id, Write(node="n1", text="du fa"), author="Ada", base=1)

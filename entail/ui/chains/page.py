@@ -11,7 +11,6 @@ import streamlit as st
 
 from entail.arcf.chains.chain import Chain, Search, Step, corpus_facts, follow
 from entail.arcf.chains.example import EXAMPLE
-from entail.arcf.scoring.inputs import worst_dropped
 from entail.arcf.scoring.scorer import Scorer, list_scorers
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.text import count_of
@@ -42,8 +41,8 @@ LONGEST = 2000
 DEFAULT_K, DEFAULT_LENGTH = 60, 9
 """Neighbours of each premise, and most premises of a chain."""
 
-PAGE = 8
-"""Candidates shown at first."""
+SHOWN = 20
+"""Candidates of a step that are shown, the best ones."""
 
 _PICKS = "chains_by_hand"
 """Session key of the premises chosen by hand, with the question and corpus that they are for."""
@@ -161,7 +160,6 @@ class Scene:
     def open(self, number: int) -> None:
         """Open a step; called before a run."""
         st.session_state["chains_open"] = (self.source.about, number)
-        st.session_state["chains_more"] = PAGE
 
 
 def _build(source: Source, builder: Builder, picks: tuple[str, ...]) -> Scene:
@@ -195,12 +193,9 @@ def end_message(walk: Chain) -> str:
     return message
 
 
-def truncation_message(walk: Chain) -> str:
-    """Return what the scorer truncated of question and chain; empty where it read everything."""
-    dropped = worst_dropped(step.dropped for step in walk.steps)
-    if dropped < 0:
-        return "The question exceeds the scorer's input: its beginning was truncated."
-    return f"The chain exceeds the scorer's input: oldest premises left out: {dropped}." if dropped else ""
+def is_truncated(walk: Chain) -> bool:
+    """Return whether the scorer read only a part of question or chain."""
+    return any(step.dropped for step in walk.steps)
 
 
 def _draw_chain(scene: Scene) -> None:
@@ -240,8 +235,10 @@ def _draw_facts(scene: Scene) -> None:
         draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
     else:
         st.info(end_message(walk), icon=":material/flag:")
-    if cut := truncation_message(walk):
-        st.warning(cut, icon=":material/content_cut:")
+    if is_truncated(walk):
+        st.warning(
+            "The scorer read these texts only in part: they are too long.", icon=":material/content_cut:"
+        )
     st.button(
         "Start over",
         icon=":material/restart_alt:",
@@ -257,30 +254,18 @@ def _draw_step(scene: Scene, number: int) -> None:
     step, texts = scene.walk.steps[number], scene.source.facts.texts
     new = f", {len(step.newly_visible):,} new" if number else ""
     st.markdown(f"##### Step {number + 1}: {count_of(len(step.candidates), 'candidate')}{new}")
-    most = int(st.session_state.get("chains_more", PAGE))
     words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
-    for rank, (fact, score) in enumerate(
-        zip(step.candidates[:most], step.scores[:most], strict=True), start=1
-    ):
-        _draw_candidate(scene, number, rank, fact, score, words)
+    for rank, fact in enumerate(step.candidates[:SHOWN], start=1):
+        _draw_candidate(scene, number, rank, fact, words)
     if step.stop_score is not None:
         st.caption(f"{step.stop_score:.3f} without another premise")
-    if (left := len(step.candidates) - most) > 0:
-        st.button(
-            f"Show more ({left:,} left)",
-            icon=":material/expand_more:",
-            key="chain-more",
-            on_click=st.session_state.update,
-            args=({"chains_more": most + 2 * PAGE},),
-        )
 
 
-def _draw_candidate(
-    scene: Scene, number: int, rank: int, fact: int, score: float, words: frozenset[str]
-) -> None:
-    before, is_chosen = scene.walk.facts[:number], scene.walk.facts[number : number + 1] == (fact,)
-    notes = [f"{score:.3f}"]
-    if number and fact in scene.walk.steps[number].newly_visible:
+def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: frozenset[str]) -> None:
+    before, step = scene.walk.facts[:number], scene.walk.steps[number]
+    is_chosen = scene.walk.facts[number : number + 1] == (fact,)
+    notes = [f"{step.scores[rank - 1]:.3f}"]
+    if number and fact in step.newly_visible:
         notes.append("new here")
     if is_chosen:
         notes.append("<b>chosen</b>")

@@ -18,23 +18,18 @@ from entail.ui.shared.text import ago, label
 
 def draw_tree_link(shared: Workspace, tree_id: str, share: Share | None, author: str | None) -> None:
     """Draw the link of a tree with a button to revoke it, or the button that makes one."""
-    if not _is_open(shared):
-        return
-    st.caption(
-        "Shows the newest version to anybody who has the link, without sign-in, unless the tree is archived."
-    )
-    shares = Shares(shared.database)
-    if share is not None:
-        _draw_link(shares, share, author)
-    else:
-        _draw_make(author, lambda name: shares.share_tree(tree_id, author=name))
+    if _is_open(shared, "Shows the newest version, unless the tree is archived"):
+        shares = Shares(shared.database)
+        if share is not None:
+            _draw_link(shares, share, author)
+        else:
+            _draw_make(author, lambda name: shares.share_tree(tree_id, author=name))
 
 
 def draw_comparison_links(shared: Workspace, author: str | None, snapshot: Callable[[], object]) -> None:
     """Draw the button that makes a link to a comparison as it is now, and the links made before."""
-    if not _is_open(shared):
+    if not _is_open(shared, "Keeps these lists as they are"):
         return
-    st.caption("Keeps these lists as they are, for anybody who has the link, without sign-in.")
     shares = Shares(shared.database)
     _draw_make(author, lambda name: shares.share_comparison(snapshot(), author=name))
     every = shares.comparisons()
@@ -52,8 +47,8 @@ def address_of(share: Share) -> str:
     return f"{server}{base_path()}{PATH}/{share.token}"
 
 
-def _is_open(shared: Workspace) -> bool:
-    """Return whether links can be made and revoked here; draw the reason otherwise."""
+def _is_open(shared: Workspace, effect: str) -> bool:
+    """Draw what a link shows; return whether links can be made and revoked here, or draw why not."""
     st.markdown("**Read-only link**")
     if is_locked_in_demo("no links can be made"):
         return False
@@ -61,15 +56,17 @@ def _is_open(shared: Workspace) -> bool:
         st.caption("Start the app by `entail app` to share links.")
     elif shared.database.read_only:
         st.caption("Read-only database: no links can be made.")
-    return is_served() and not shared.database.read_only
+    else:
+        st.caption(f"{effect}, to anybody who has the link, without sign-in.")
+        return True
+    return False
 
 
 def _draw_make(author: str | None, make: Callable[[str], Share]) -> None:
     if author is None:
         ask_name("share")
-    if st.button(
-        "Create link", icon=":material/link:", key="share", width="stretch", disabled=author is None
-    ):
+    icon = ":material/link:"
+    if st.button("Create link", icon=icon, key="share", width="stretch", disabled=author is None):
         with show_errors():
             make(author or "")
             st.rerun()

@@ -72,11 +72,10 @@ def _answer(token: str) -> Response:
         if share is None:
             return PlainTextResponse(GONE, 404, HEADERS)
         return HTMLResponse(_page(share), headers=HEADERS)
-    except DatabaseError:
-        _log.exception("a shared page could not be read")
-        return PlainTextResponse("The database cannot be read now. Try again later.", 503, HEADERS)
-    except (EntailError, ValueError):
-        _log.exception("a shared page is damaged")
+    except (EntailError, ValueError) as error:
+        _log.exception("a shared page could not be answered")
+        if isinstance(error, DatabaseError):
+            return PlainTextResponse("The database cannot be read now. Try again later.", 503, HEADERS)
         return PlainTextResponse("This page is damaged. Its team can repair it.", 500, HEADERS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -40,9 +39,9 @@ _ENDS = {
 
 
 @st.fragment(run_every=0.4)
-def draw_wait(screen: Screen, task_of: Callable[[], Task[Any]], words: str) -> None:
+def draw_wait(screen: Screen, task: Task[Any], words: str) -> None:
     """Poll a task and rerun the page when it finishes; not below an open dialog."""
-    if screen.dialog is None and task_of().done.is_set():
+    if screen.dialog is None and task.done.is_set():
         st.rerun()
     st.caption(f":material/hourglass_empty: {words} …")
 
@@ -111,15 +110,16 @@ def draw_candidates(page: TreePage) -> None:
     if page.offer is not None and page.suggester is not None:
         if not _draw_proposals(page, page.offer, page.suggester):
             return
-    elif page.index is None:
-        _draw_building(page)
+    elif not len(page.corpus):
+        st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
         return
-    if not page.shown and page.evidence is not None:
-        # A failed search has its own message.
+    elif page.index is None:
+        draw_progress(page.building)
+        st.caption("You can edit the tree meanwhile, or choose another retriever.")
+        return
+    if not page.shown and page.evidence is not None:  # a failed search has its own message
         st.info(
-            "No candidates in this corpus. Search with your own words, write a premise (key **w**), or add "
-            "premises on the Corpora page.",
-            icon=":material/search_off:",
+            "No candidates. Search with your own words, or write a premise.", icon=":material/search_off:"
         )
     gold = reference_premises(page.summary.corpus_id).get(page.node.folded, {})
     for index, candidate in enumerate(page.shown):
@@ -137,33 +137,20 @@ def draw_candidates(page: TreePage) -> None:
     )
 
 
-def _draw_building(page: TreePage) -> None:
-    """Draw the reason why there are no candidates yet."""
-    if not len(page.corpus):
-        st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
-        return
-    draw_progress(page.building)
-    st.caption(
-        "Choose another retriever meanwhile. The active one is set on the Models page."
-        if page.ranking.problem is not None
-        else "You can edit the tree meanwhile. Each premise is encoded only once."
-    )
-
-
 def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
     """Draw the text above the proposals; return whether there are candidates to draw."""
     task, name = offer.task, label(model_name(suggester.name))
-    if offer.start is None:
+    if task is None:
         count = len(page.node.children)
         start = f" It continues from the {count_of(count, 'premise')} here." if count else ""
         st.caption(f"A chain of premises, each chosen after those before it.{start} You judge each one.")
         _draw_button(page, "Draft a chain")
-    elif task.error is not None:
+        return False
+    if task.error is not None:
         st.info(f"No proposals: {label(str(task.error), longest=300)}", icon=":material/link_off:")
         st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
     elif task.value is None:
-        computing = "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
-        draw_wait(page.screen, offer.start, computing if suggester.model is not None else f"Loading {name}")
+        draw_wait(page.screen, task, "Drafting the chain" if offer.means == "draft" else "Ranking candidates")
     elif offer.means == "draft":
         st.caption(f"A chain drafted by {name}. {_ENDS[task.value.stopped]}")
         if all(candidate.is_decided for candidate in offer.candidates):
@@ -226,25 +213,23 @@ def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool
 
 
 def _draw_paging(page: TreePage) -> None:
-    first = page.screen.page * PAGE + 1
+    first, count = page.screen.page * PAGE + 1, len(page.shown)
     total = len(page.corpus if page.offer is None else page.offer.candidates)
+    turns = (("Previous", -1, "left", first == 1), ("Next", 1, "right", count < PAGE))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        _draw_turn(page, "Previous", -1, "left", disabled=first == 1)
-        st.caption(f"{first} to {first + len(page.shown) - 1} of {total:,}" if page.shown else "")
-        _draw_turn(page, "Next", 1, "right", disabled=len(page.shown) < PAGE)
-
-
-def _draw_turn(page: TreePage, title: str, step: int, side: str, *, disabled: bool) -> None:
-    st.button(
-        title,
-        icon=f":material/chevron_{side}:",
-        icon_position="right" if step > 0 else "left",
-        disabled=disabled,
-        on_click=page.run,
-        args=(Command("page", step=step),),
-        key=f"{title.lower()}-{page.screen.tree_id}",
-        help=f"Key {title[0].lower()}",
-    )
+        for title, step, side, is_end in turns:
+            st.button(
+                title,
+                icon=f":material/chevron_{side}:",
+                icon_position="right" if step > 0 else "left",
+                disabled=is_end,
+                on_click=page.run,
+                args=(Command("page", step=step),),
+                key=f"{title.lower()}-{page.screen.tree_id}",
+                help=f"Key {title[0].lower()}",
+            )
+            if step < 0:
+                st.caption(f"{first} to {first + count - 1} of {total:,}" if count else "")
 
 
 def _rank(page: TreePage, candidate: Candidate) -> str:

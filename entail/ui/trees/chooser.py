@@ -187,23 +187,22 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
             )
         if not tree.example and not shared.database.read_only:
             author = st.session_state.get("author")
+
+            def archive() -> None:
+                with toast_errors():
+                    shared.log.archive(tree.id, author=str(author), archived=not tree.archived)
+
             st.button(
                 "",
                 icon=":material/unarchive:" if tree.archived else ":material/archive:",
                 key=f"archive-{tree.id}",
                 help="Restore" if tree.archived else "Archive: hidden, not deleted",
                 disabled=author is None,
-                on_click=_archive,
-                args=(shared, tree, author),
+                on_click=archive,
                 type="tertiary",
             )
         if st.button("Open", key=f"open-{tree.id}"):
             show_tree(tree.id)
-
-
-def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
-    with toast_errors():
-        shared.log.archive(tree.id, author=author, archived=not tree.archived)
 
 
 def draw_example(shared: Workspace, trees: Sequence[TreeSummary]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
 
@@ -24,7 +23,6 @@ from entail.registry.roles import list_usable
 from entail.runtime.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
 from entail.runtime.models import (
     SHARED_WORDS,
-    WARM_AFTER,
     judge_stamp,
     load_judge,
     load_reranker,
@@ -48,11 +46,9 @@ if TYPE_CHECKING:
     from entail.arcf.scoring.scorer import Scorer
     from entail.encoders.cross.reranker import Reranker
     from entail.index.protocol import Floats
-    from entail.judge.judges import NliJudge
     from entail.trees.log.acts import Means
     from entail.trees.log.tree import Node, Tree
 
-_Model = TypeVar("_Model")
 _Value = TypeVar("_Value")
 
 Step = tuple[tuple[str, ...], str]
@@ -73,7 +69,9 @@ SOON = 0.05
 WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
 
+_VERDICTS = TaskGroup("verdicts", failure="the entailment could not be checked")
 _RERANKERS = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
+_PROPOSALS = TaskGroup("proposals", failure="the proposals could not be made")
 
 
 @dataclass(frozen=True)
@@ -147,79 +145,24 @@ def ranking_of(choice: str, corpus: str | None, *, keywords: bool = False) -> Ra
 
 
 @dataclass(frozen=True)
-class LazyModel(Generic[_Model]):
-    """Model that is loaded behind the page, and the tasks that need it.
-
-    A load or a task that failed starts again only after it is dropped from its group.
-    """
-
-    models: ClassVar[TaskGroup]
-    results: ClassVar[TaskGroup]
+class StepCheck:
+    """Judge of entailment that checks steps behind the page; it is loaded by the first of them."""
 
     name: str
-    revision: str | None
-
-    @property
-    def key(self) -> tuple[str, str | None]:
-        """Key of the model."""
-        return (self.name, self.revision)
-
-    def load(self) -> _Model:
-        """Load the model and run it once, as the first text is the slowest."""
-        raise NotImplementedError
-
-    @property
-    def model(self) -> _Model | None:
-        """Model, None if it is not in memory."""
-        loading = self.models.peek(self.key)
-        return cast("_Model | None", loading.value) if loading is not None else None
-
-    def start_loading(self) -> None:
-        """Start to load the model in the background; call it after the page is drawn."""
-
-        def load(report: ProgressCallback) -> _Model:
-            time.sleep(WARM_AFTER)
-            return self.load()
-
-        self.models.get_or_start(self.key, load, wait=0, retry=False)
-
-    def start(
-        self, key: Hashable, make: Callable[[_Model, ProgressCallback], _Value], *, wait: float
-    ) -> Task[_Value]:
-        """Return a task that needs the model; an empty one, which nothing starts, while it is loading."""
-        loading = self.models.peek(self.key)
-        if loading is None or not loading.done.is_set():
-            return Task()
-        if loading.error is not None:
-            return failed(loading.error)
-        model = cast(_Model, loading.value)
-        return self.results.get_or_start(
-            (self.key, key), lambda report: make(model, report), wait=wait, retry=False
-        )
-
-
-class StepCheck(LazyModel["NliJudge"]):
-    """Judge of entailment that checks steps in one run of the page."""
-
-    models = TaskGroup("step judges", failure="the judge could not be loaded")
-    results = TaskGroup("verdicts", failure="the entailment could not be checked")
-
-    def load(self) -> NliJudge:
-        """Load the judge."""
-        judge = load_judge(self.name)
-        judge.entailment(["a text"], ["another"])
-        return judge
+    stamp: int
 
     def judge(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[float]]:
         """Return the task of P(premises, joined, entail the conclusion) of each step."""
-        return self.start(
-            tuple(steps), lambda judge, _: cast("list[float]", judge_steps(judge, steps).tolist()), wait=wait
-        )
+
+        def make(_: ProgressCallback) -> list[float]:
+            return cast("list[float]", judge_steps(load_judge(self.name), steps).tolist())
+
+        return _VERDICTS.get_or_start((self, tuple(steps)), make, wait=wait, retry=False)
 
     def recall(self, tree: Tree) -> dict[str, str]:
         """Return the verdicts in memory, as words, by the node of the conclusion; check nothing."""
         conclusions = [node for node in tree.walk() if node.children]
-        steps = {node.id: self.results.peek((self.key, (step_of(tree, node),))) for node in conclusions}
+        steps = {node.id: _VERDICTS.peek((self, (step_of(tree, node),))) for node in conclusions}
         values = {id: cast("list[float]", task.value) for id, task in steps.items() if task and task.value}
         return {id: describe_step(value) for id, (value,) in values.items()}
 
@@ -227,7 +170,7 @@ class StepCheck(LazyModel["NliJudge"]):
 def current_check() -> StepCheck | None:
     """Return the check by the first judge; None if none is installed."""
     names = list_judges()
-    return StepCheck(names[0], str(judge_stamp(names[0]))) if names else None
+    return StepCheck(names[0], judge_stamp(names[0])) if names else None
 
 
 def step_of(tree: Tree, node: Node) -> Step:
@@ -279,38 +222,40 @@ class Offer:
     """Proposals of a scorer for a node in one run of the page.
 
     Attributes:
-        start: Returns the task of the scores of `next` or the chain of `draft`, started if it could not be
-            before; None if no chain was requested.
-        task: That task.
+        task: Task of the scores of `next` or the chain of `draft`; None if no chain was requested.
         candidates: Proposals, the best or the first of the chain first; empty while they are computed.
         proposal: Record of their origin for the log.
     """
 
     means: Means
-    start: Callable[[], Task[Any]] | None = field(default=None, repr=False)
-    task: Task[Any] = field(default_factory=Task)
+    task: Task[Any] | None = None
     candidates: tuple[Candidate, ...] = ()
     proposal: Proposal | None = None
 
 
-class Suggester(LazyModel["Scorer"]):
-    """Active scorer of chains in one run of the page."""
+@dataclass(frozen=True)
+class Suggester:
+    """Scorer of chains that works behind the page; it is loaded by its first task.
 
-    models = TaskGroup("suggesters", failure="the scorer could not be loaded")
-    results = TaskGroup("proposals", failure="the proposals could not be made")
+    A task that failed starts again only after `retry`.
+    """
 
-    def load(self) -> Scorer:
-        """Load the scorer."""
-        from entail.arcf.chains.next_premise import score_next
+    name: str
+    revision: str | None
 
-        scorer = finish(take_scorer(self.name, self.revision, wait=0))
-        with SCORING:
-            score_next(scorer, "a text", (), ["another"])
-        return scorer
+    def start(
+        self, key: Hashable, make: Callable[[Scorer, ProgressCallback], _Value], *, wait: float
+    ) -> Task[_Value]:
+        """Return a task that needs the scorer."""
+
+        def run(report: ProgressCallback) -> _Value:
+            return make(finish(take_scorer(self.name, self.revision, wait=0)), report)
+
+        return _PROPOSALS.get_or_start((self, key), run, wait=wait, retry=False)
 
     def retry(self) -> None:
         """Drop the failed tasks, so that they start again."""
-        for group in (self.models, self.results, SCORERS, GROUNDS):
+        for group in (_PROPOSALS, SCORERS, GROUNDS):
             group.drop_failed()
 
     def offer_next(self, basis: Basis, pool: Sequence[Candidate], *, among: str) -> Offer:
@@ -323,14 +268,11 @@ class Suggester(LazyModel["Scorer"]):
             with SCORING:
                 return score_next(scorer, basis.sentence, basis.accepted, texts)
 
-        def start(wait: float = 0) -> Task[StepScores]:
-            return self.start(("next", basis.sentence, basis.accepted, *texts), make, wait=wait)
-
-        task = start(WAIT)
+        task = self.start(("next", basis.sentence, basis.accepted, *texts), make, wait=WAIT)
         if task.value is None:
-            return Offer("next", start, task)
+            return Offer("next", task)
         proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
-        return Offer("next", start, task, rerank(pool, task.value.scores), proposal)
+        return Offer("next", task, rerank(pool, task.value.scores), proposal)
 
     def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
         """Return the chain drafted for a node on a basis, if one was requested, as the tree judges it now."""
@@ -352,18 +294,12 @@ class Suggester(LazyModel["Scorer"]):
                 progress=report,
             )
 
-        def start(wait: float = 0) -> Task[Draft]:
-            return self.start(("draft", basis, corpus.hash), make, wait=wait)
-
-        task = start(WAIT)
+        task = self.start(("draft", basis, corpus.hash), make, wait=WAIT)
         if task.value is None:
-            return Offer("draft", start, task)
-        scored = [
-            (corpus.premises[fact], score)
-            for fact, score in zip(task.value.facts, task.value.scores, strict=True)
-        ]
-        proposal = Proposal(means="draft", after=basis.after, k=POOL)
-        return Offer("draft", start, task, candidates_of(tree, node_id, scored), proposal)
+            return Offer("draft", task)
+        facts = [corpus.premises[fact] for fact in task.value.facts]
+        chain = candidates_of(tree, node_id, list(zip(facts, task.value.scores, strict=True)))
+        return Offer("draft", task, chain, Proposal(means="draft", after=basis.after, k=POOL))
 
 
 def current_suggester() -> Suggester | None:

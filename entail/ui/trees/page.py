@@ -260,14 +260,14 @@ class TreePage:
             query, draft_basis = None, screen.drafts.get(node_id)
             if draft_basis is not None and draft_basis.sentence != basis.sentence:
                 draft_basis = None
-            screen.rank_by(f"{suggester.key}, {self.corpus_version}, {draft_basis}")
+            screen.rank_by(f"{suggester}, {self.corpus_version}, {draft_basis}")
             offer = suggester.offer_draft(tree, node_id, self.corpus, draft_basis)
         elif self.index is None:
             return self
         else:
             among = self.index.manifest.revision
             # An accepted premise makes another list, whose candidates the author has not seen.
-            parts = (suggester.key, among, self.corpus_version, query or basis.sentence, basis.after)
+            parts = (suggester, among, self.corpus_version, query or basis.sentence, basis.after)
             screen.rank_by(str(parts))
             count = POOL + len(basis.accepted)
             pool = suggest(tree, node_id, self.corpus, self.index, k=count, query=query)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -97,7 +96,7 @@ def _await_values(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> li
     if task.error is not None:
         st.caption(f":material/error: {label(str(task.error))}")
     elif task.value is None:
-        draw_wait(page.screen, partial(check.judge, steps), "Checking entailment")
+        draw_wait(page.screen, task, "Checking entailment")
     return task.value
 
 

@@ -80,6 +80,3 @@ with framed("Trees") as (shared, author):
     open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
-    for model in (page.check, page.suggester):
-        if model is not None:
-            model.start_loading()
