@@ -50,7 +50,6 @@ def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> Non
     assert app.selectbox(key="chains_facts").value == f"corpus-{SAMPLE_ID}"
     assert app.query_params["by"] == "tfidf"
     assert app.text_area(key="chains_question").value == EXAMPLE.stem
-    assert "entail train arcf" in said(app)
     assert (chain(app), len(buttons(app, "chain-choose-0-"))) == (9, SHOWN)
     before = sentences(app)[:9]
     app = settled(buttons(app, "chain-open-1")[0].click().run())
@@ -147,7 +146,7 @@ def test_a_trained_scorer_comes_first_and_ends_a_chain(
     monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **_: fakes[name])
     app = opened(app, PAGE, **few)
     assert app.selectbox(key="chains_by").value == "chains"
-    assert "broken cannot be used: expected int, found words" in said(app)
+    assert "broken" not in app.selectbox(key="chains_by").options
     assert chain(app) == 3
     app = settled(app.selectbox(key="chains_by").set_value("endless").run())
     assert chain(app) == 5

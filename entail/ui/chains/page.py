@@ -109,21 +109,11 @@ def _pick_source(shared: Workspace) -> Source | None:
 
 def _pick_builder(facts: FactTables) -> Builder | None:
     """Draw the field of the scorer; return None while it is loaded or the premises are prepared."""
-    listed = list_scorers()
-    usable = {entry.name: entry for entry in listed if entry.problem is None}
+    usable = {entry.name: entry for entry in list_scorers() if entry.problem is None}
     draw_notice("chains")
     first = sync_with_active("chains", "chains_by", list(usable)) or TFIDF
     names = {name: model_label(name) for name in usable} | {TFIDF: "TF-IDF (keywords, baseline)"}
     by = LINK.pick("by", "Scorer", names, first)
-    for entry in listed:
-        if entry.problem is not None:
-            words = f"{label(entry.name)} cannot be used: {label(entry.problem)}"
-            st.warning(words, icon=":material/warning:")
-    if not usable:
-        st.caption(
-            ":material/info: No trained scorer: chains use TF-IDF, which cannot tell when an explanation is "
-            "complete. Train one by ARCF on the Models page or by `entail train arcf`."
-        )
     scorer: Scorer | None = None
     if by != TFIDF:
         scorer = await_value(take_scorer(by, usable[by].revision), waiting="Loading the scorer …")

@@ -24,24 +24,10 @@ from entail.ui.shared.text import label
 if TYPE_CHECKING:
     from pyvis.network import Network
 
-HEIGHT = 640
-"""Height of the graph in pixels."""
-
-MAX_LINES = 7
-"""Most lines of text in a box; its title has all of it."""
-
-_AWAY = 8
-"""Pixels from the edge of a collapsed box to the middle of its sign."""
-
 
 @dataclass
 class GraphView:
-    """Part of a tree that an author looks at, and how.
-
-    Attributes:
-        focus: Node that is shown with everything below it.
-        direction: Where premises stand; None for the direction that suits the tree.
-    """
+    """Node that is shown with all below it, and where premises stand: None for what suits the tree."""
 
     focus: str = ROOT
     direction: Direction | None = None
@@ -87,16 +73,8 @@ def draw_graph(
     The caller stores the selected and collapsed nodes, the browser zoom and position, the session focus and
     direction.
 
-    Args:
-        tree: Tree.
-        selected: Selected node.
-        collapsed: Nodes of which nothing below is drawn.
-        show_rejected: Whether to draw rejected premises.
-        author: Author at work, whose newest node is scrolled into view when it appears.
-        editable: Whether boxes can be dragged onto others and steps be drawn.
-        verdicts: Conclusion -> what a check says of its step, shown with its text.
-        key: Key of the component, one of its own for each tree.
-        on_event: Handler of events.
+    Boxes can be dragged onto others where it is `editable`. The newest node of `author` comes into view.
+    `verdicts` has what a check says of a conclusion's step. Each tree needs a `key` of its own.
     """
     view = graph_view(key)
     view.show(tree, selected)
@@ -104,7 +82,7 @@ def draw_graph(
         tree,
         collapsed=collapsed,
         with_rejected=show_rejected,
-        max_lines=MAX_LINES,
+        max_lines=7,  # a box's title has all of its text
         direction=view.direction,
         start=view.focus,
     )
@@ -124,7 +102,7 @@ def draw_graph(
         "direction": drawing.direction,
         "start": [first.x, first.top] if drawing.direction == "down" else [first.left, first.y],
         "key": key,
-        "height": HEIGHT,
+        "height": 640,
         "editable": editable,
         "selected": visible,
         "newest": newest.id if newest.author == author else None,
@@ -135,7 +113,7 @@ def draw_graph(
             "focus": _tool("Show the selected subtree only", visible in inner and visible != view.focus),
             "turn": _tool("Left-to-right layout" if drawing.direction == "down" else "Top-down layout"),
         },
-        "description": _describe(tree, selected),
+        "description": f"Explanation tree of “{tree.root.text}”. The outline has the same as text.",
         "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,
     }
     pass_on = node_handler(("select", "open", "toggle", "move", "connect"), on_event)
@@ -201,7 +179,7 @@ def network_of(
                 about["words"] += "\n" + "\n".join(below.text.lower() for below in tree.descendants(id))
             if node.children:
                 about["open"] = id not in collapsed
-                joint = joints.get(id) or (box.right + _AWAY, box.y)
+                joint = joints.get(id) or (box.right + 8, box.y)
                 add_sign(id, "fold", f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}", *joint)
         lines = (caption, box.text, (verdicts or {}).get(id, ""))
         about["title"] = printable("\n".join(filter(None, lines)))
@@ -214,12 +192,6 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
         return None
     path = (selected, *(node.id for node in tree.ancestors(selected)))
     return next((id for id in path if id in drawing.boxes), None)
-
-
-def _describe(tree: Tree, selected: str | None) -> str:
-    """Return a description of the graph for screen readers."""
-    selection = f"Selected: “{tree.nodes[selected].text}”. " if selected and selected in tree.nodes else ""
-    return f"Explanation tree of “{tree.root.text}”. {selection}The outline has the same as text."
 
 
 def show_picture(tree: Tree) -> None:

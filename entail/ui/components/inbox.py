@@ -130,14 +130,10 @@ def read_assets(*names: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodeEvent:
-    """Action on a node in the graph or the outline.
+    """Action on a node in the graph or the outline; on that which a rejected premise was rejected for.
 
-    Attributes:
-        kind: `select` (click), `open` (double click in the graph, after a `select`), `toggle` of the graph,
-            `collapse` and `expand` of the outline; `move` for a box dragged onto another, `connect` for a
-            line drawn from a premise to a conclusion.
-        node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
-        to: Other node of a `move` or `connect`.
+    A double click in the graph is an `open` after a `select`. A `move` is a box dragged onto another one,
+    `to`; a `connect` is a line drawn from a premise to a conclusion.
     """
 
     kind: Literal["select", "open", "toggle", "collapse", "expand", "move", "connect"]
@@ -175,12 +171,8 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
     """Listen to `keys` on the whole page; pass every press to `on_press` before the next run of the script.
 
     `stamp` identifies the screen and comes back with each press: a press with an older stamp was meant for an
-    older list.
-
-    Keys are ignored in text fields, in open dialogs, and with Ctrl, Alt or Meta. Streamlit does not see the
-    keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held down.
-
-    The browser keeps what is typed into a dialog until its button is pressed (`drafts.js`).
+    older list. Keys are ignored in text fields, in open dialogs, and with Ctrl, Alt or Meta; Streamlit does
+    not see them. The browser keeps what is typed into a dialog until its button is pressed (`drafts.js`).
     """
 
     def handle(message: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -27,14 +28,14 @@ _DETECTED = "UTF-8 or UTF-16"
 _ENCODINGS = (_DETECTED, "cp1252", "cp1250", "cp1251", "mac_roman")
 """Encodings of a file, as Python calls them; the first is detected."""
 
-_PASTED = "Pasted premises.txt"
-"""Name of pasted premises, as if they were a file."""
-
 _NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
 """Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
 
 The numbers are part of the keys of the fields, so that a saved input is cleared and not saved twice.
 """
+
+_STAY = partial(keep_picked, "corpus")
+"""Stay with the corpus on the screen, though the default is another since a colleague's last edit."""
 
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
@@ -56,7 +57,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         encoding, column = None, None
         if file is None:
             pasted = st.text_area("Or paste premises, one a line", key=f"corpus_pasted-{done}", height=100)
-            content, file_name = pasted.encode(), _PASTED
+            content, file_name = pasted.encode(), "Pasted premises.txt"  # as if they were a file
         else:
             content, file_name = file.getvalue(), file.name
             help_ = "Excel on Windows writes cp1252 unless told to save as CSV UTF-8."
@@ -149,19 +150,11 @@ def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, pre
     corpora, key = shared.corpora, premise.key
     with st.form(f"fact-{corpus.id}-{key}"):
         text = st.text_area("Premise", value=premise.text, max_chars=10_000)
-        correct, retire = st.columns(2)
-        corrected = correct.form_submit_button("Correct", type="primary", width="stretch", on_click=_stay)
-        retired = retire.form_submit_button("Retire", width="stretch", on_click=_stay)
         st.caption("Existing trees keep the original text.")
-        if corrected:
+        if st.form_submit_button("Correct", type="primary", on_click=_STAY):
             _change(author, lambda name: corpora.correct(corpus.id, key, text, author=name))
-        elif retired:
+        if st.form_submit_button("Retire", on_click=_STAY):
             _change(author, lambda name: corpora.retire(corpus.id, [key], author=name))
-
-
-def _stay() -> None:
-    """Stay with the corpus on the screen, though the default is another since a colleague's last edit."""
-    keep_picked("corpus")
 
 
 def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
@@ -171,7 +164,7 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
     with st.form(f"grow-{corpus.id}"):
         key = f"grow-{corpus.id}-{st.session_state.get(_GROWN, 0)}"
         text = st.text_area("Add premises", placeholder="One premise a line", height=100, key=key)
-        if st.form_submit_button("Add", on_click=_stay):
+        if st.form_submit_button("Add", on_click=_STAY):
             lines = [line for line in text.splitlines() if line.strip()]
             _change(author, lambda name: shared.corpora.add(corpus.id, lines, author=name), grows=True)
 

@@ -167,14 +167,10 @@ def _draw_list(shared: Workspace, trees: Sequence[TreeSummary], *, key: str) -> 
         _draw_tree(shared, tree)
     if not matches:
         st.caption("No tree has all of these words.")
-    if len(matches) > listed and st.button(
-        f"Show more ({len(matches) - listed:,})",
-        key=f"{key}-more",
-        icon=":material/expand_more:",
-        type="tertiary",
-    ):
-        st.session_state[f"{key}-listed"] = listed + _LISTED
-        st.rerun()
+    if len(matches) > listed:
+        more = {f"{key}-listed": listed + _LISTED}
+        title = f"Show more ({len(matches) - listed:,})"
+        st.button(title, key=f"{key}-more", on_click=st.session_state.update, args=(more,), type="tertiary")
 
 
 def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:

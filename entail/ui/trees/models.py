@@ -82,10 +82,9 @@ class Ranking:
 
     Attributes:
         choice: `ACTIVE`, or the name of a retriever.
-        corpus: Name of the corpus, None for a tree without one.
         active: Retriever active when the page was drawn; None if another one was chosen, or on errors.
         problem: Reason why the active encoder cannot rank.
-        keywords: Combine an encoder with keyword match (`entail.index.combined`).
+        keywords: Whether an encoder is combined with keyword match.
     """
 
     choice: str = ACTIVE
@@ -235,23 +234,18 @@ class Offer:
 
 @dataclass(frozen=True)
 class Suggester:
-    """Scorer of chains that works behind the page; it is loaded by its first task.
-
-    A task that failed starts again only after `retry`.
-    """
+    """Scorer of chains behind the page, loaded by its first task; a failed one starts again after `retry`."""
 
     name: str
     revision: str | None
 
-    def start(
-        self, key: Hashable, make: Callable[[Scorer, ProgressCallback], _Value], *, wait: float
-    ) -> Task[_Value]:
+    def start(self, key: Hashable, make: Callable[[Scorer, ProgressCallback], _Value]) -> Task[_Value]:
         """Return a task that needs the scorer."""
 
         def run(report: ProgressCallback) -> _Value:
             return make(finish(take_scorer(self.name, self.revision, wait=0)), report)
 
-        return _PROPOSALS.get_or_start((self, key), run, wait=wait, retry=False)
+        return _PROPOSALS.get_or_start((self, key), run, wait=WAIT, retry=False)
 
     def retry(self) -> None:
         """Drop the failed tasks, so that they start again."""
@@ -268,7 +262,7 @@ class Suggester:
             with SCORING:
                 return score_next(scorer, basis.sentence, basis.accepted, texts)
 
-        task = self.start(("next", basis.sentence, basis.accepted, *texts), make, wait=WAIT)
+        task = self.start(("next", basis.sentence, basis.accepted, *texts), make)
         if task.value is None:
             return Offer("next", task)
         proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
@@ -294,7 +288,7 @@ class Suggester:
                 progress=report,
             )
 
-        task = self.start(("draft", basis, corpus.hash), make, wait=WAIT)
+        task = self.start(("draft", basis, corpus.hash), make)
         if task.value is None:
             return Offer("draft", task)
         facts = [corpus.premises[fact] for fact in task.value.facts]

@@ -342,9 +342,8 @@ class TreePage:
     def handle_event(self, event: NodeEvent) -> None:
         """Apply an event of the graph or the outline: an act, a proposed step, or one on the screen.
 
-        A box dragged onto another moves there; where the log refuses that, the screen's notice has the
-        reason. A line from a premise to its own conclusion opens the dialog for a conclusion between them, to
-        any other node the one that moves the premise there.
+        A line from a premise to its own conclusion opens the dialog for a conclusion between them, to any
+        other node the one that moves the premise there.
         """
         screen, nodes = self.screen, self.tree.nodes
         if event.kind == "move":
@@ -445,7 +444,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
             info = shared.corpora.info(summary.corpus_id)
             version, name = info.version, info.name
             corpus = shared.corpora.corpus(info.id, version=version)
-        presences = read_presences(shared, tree_id)
+        presences = tuple(shared.authors.list_presences())
         share = Shares(shared.database).of_tree(tree_id) if is_served() else None
     screen = screen_of(tree_id)
     screen.update(history)
@@ -468,11 +467,6 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         presences,
         share,
     )
-
-
-def read_presences(shared: Workspace, tree_id: str) -> tuple[Presence, ...]:
-    """Return the authors at work on a tree."""
-    return tuple(p for p in shared.authors.list_presences() if p.tree_id == tree_id)
 
 
 def start_page(page: TreePage) -> TreePage:

@@ -16,7 +16,7 @@ from entail.trees.store.authors import Presence
 from entail.ui.frame.author import ask_name, read_author, with_mark
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label, local
-from entail.ui.trees.page import TreePage, close_dialogs, read_presences
+from entail.ui.trees.page import TreePage, close_dialogs
 
 EVERY = 3.0
 """Seconds between two refreshes of the status."""
@@ -24,11 +24,7 @@ EVERY = 3.0
 RENEW = timedelta(seconds=20)
 """Age from which an author's own presence is recorded again."""
 
-_NOTICES = {
-    "stale": (st.info, ":material/update:"),
-    "error": (st.error, ":material/error:"),
-    "conflict": (st.warning, ":material/group:"),
-}
+_NOTICES = {"stale": st.info, "error": st.error, "conflict": st.warning}
 
 _TOOLS = (
     ("dialog", "write", "edit_note", "w"),
@@ -95,17 +91,15 @@ def draw_notice(page: TreePage) -> None:
     if screen.notice is None and screen.recovery is None:
         return
     kind, reason = screen.notice or ("conflict", "Not saved yet.")  # another act was saved since
-    draw, icon = _NOTICES[kind]
     advice = ""
     if isinstance(screen.recovery, TypedAct):
         advice = f"  \nYour sentence: {label(quote(screen.recovery.text))}"
     elif kind == "conflict":
         advice = "  \nThis is the newest version. Repeat your edit if it still applies."
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw(label(reason) + advice, icon=icon)
+        _NOTICES[kind](label(reason) + advice)
         if screen.recovery is not None:
-            icon = ":material/restore_from_trash:"
-            st.button("Restore with your text", on_click=page.recover, key="recover", icon=icon)
+            st.button("Restore with your text", on_click=page.recover, key="recover")
         st.button("Dismiss", on_click=screen.dismiss_notice, type="tertiary", key="dismiss")
 
 
@@ -122,8 +116,9 @@ def _draw_watch(page: TreePage, read: list[tuple[Presence, ...]]) -> None:
             presences, seq = read.pop(), screen.history.seq
         else:
             with shared.log.snapshot():
-                presences = read_presences(shared, screen.tree_id)
+                presences = tuple(shared.authors.list_presences())
                 seq = shared.log.summary(screen.tree_id).seq
+        presences = tuple(presence for presence in presences if presence.tree_id == screen.tree_id)
         # A key or a click does not pay for this: it is written where it is new or old.
         if author is not None and not any(
             (p.author, p.node) == (author, screen.selected) and datetime.now(UTC) - p.at < RENEW
@@ -266,10 +261,6 @@ def _search(page: TreePage) -> None:
 def _keys(page: TreePage) -> None:
     del page
     st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
-    st.caption(
-        "Keys are off while you type. In the graph, click to select, double-click to expand, and drag a box "
-        "onto another to move it there."
-    )
 
 
 @st.dialog("Your name", on_dismiss=close_dialogs)

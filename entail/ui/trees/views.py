@@ -30,10 +30,7 @@ VIEWS = ("Graph", "Outline", "Steps", "History")
 _LONGEST = 100
 """Acts that the history shows."""
 
-_HELP = (
-    "Reads all premises of this step, joined by “and”, together with its conclusion. The judge learnt from "
-    "everyday sentences, so take it as a hint."
-)
+_HINT = "A hint: the judge reads the premises, joined by “and”, and learnt from everyday sentences."
 
 
 def draw_view(page: TreePage, view: str) -> None:
@@ -63,7 +60,7 @@ def draw_step_check(page: TreePage) -> None:
         return
     values = _await_values(page, page.check, [step_of(page.tree, page.node)])
     if values is not None:
-        _draw_verdict(values[0], help=f"By {label(page.check.name)}. {_HELP}")
+        _draw_verdict(values[0], help=f"By {label(page.check.name)}. {_HINT}")
 
 
 def _draw_steps(page: TreePage) -> None:
