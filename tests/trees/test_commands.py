@@ -1,28 +1,22 @@
 """Commands of the keys, without a browser."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.log.acts import Accept, Conclude, Create, Event, Write
-from entail.trees.log.replay import replay
+from entail.trees.log.acts import Conclude, Write
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.commands import KEYS, LISTENED, Command, command_for, neighbour, swap_siblings
 from entail.trees.review.suggestions import Candidate
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+from tests.trees.conftest import Story
 
 
 def small_tree() -> Tree:
     """Return n1 over (n4 over n2), n3."""
-    acts = [
-        Create(hypothesis="snow is cold"),
-        Accept(node=ROOT, premise=Premise("snow is ice")),
-        Write(node=ROOT, text="ice is cold"),
-        Conclude(node=ROOT, premises=("n2",), text="snow is a kind of ice"),
-    ]
-    return replay([Event(seq=i, author="Ada", at=NOW, act=act) for i, act in enumerate(acts, 1)]).tree
+    story = Story("snow is cold")
+    for text in ("snow is ice", "ice is cold"):
+        story.ann(Write(node=ROOT, text=text))
+    story.ann(Conclude(node=ROOT, premises=("n2",), text="snow is a kind of ice"))
+    return story.tree
 
 
 SHOWN = [Candidate(Premise(f"fact {i}"), i, 1 / i) for i in range(1, 4)]
@@ -54,16 +48,9 @@ def test_the_list_on_screen_names_every_letter() -> None:
 @pytest.mark.parametrize(
     ("start", "key", "end"),
     [
-        (ROOT, "down", "n4"),
-        ("n4", "down", "n2"),
-        ("n2", "down", "n3"),
-        ("n3", "down", "n3"),
-        ("n3", "up", "n2"),
-        (ROOT, "up", ROOT),
-        ("n2", "left", "n4"),
-        (ROOT, "left", ROOT),
-        (ROOT, "right", "n4"),
-        ("n3", "right", "n3"),
+        *((ROOT, "down", "n4"), ("n4", "down", "n2"), ("n2", "down", "n3"), ("n3", "down", "n3")),
+        *(("n3", "up", "n2"), (ROOT, "up", ROOT), ("n2", "left", "n4"), (ROOT, "left", ROOT)),
+        *((ROOT, "right", "n4"), ("n3", "right", "n3")),
     ],
 )
 def test_arrows_walk_the_outline(start: str, key: str, end: str) -> None:
@@ -73,12 +60,8 @@ def test_arrows_walk_the_outline(start: str, key: str, end: str) -> None:
 @pytest.mark.parametrize(
     ("start", "key", "end"),
     [
-        ("n4", "down", "n3"),
-        ("n3", "up", "n4"),
-        ("n4", "right", "n2"),
-        ("n2", "down", "n3"),  # selected, and folded away since
-        ("n2", "up", "n4"),
-        ("n2", "left", "n4"),
+        *(("n4", "down", "n3"), ("n3", "up", "n4"), ("n4", "right", "n2")),
+        *(("n2", "down", "n3"), ("n2", "up", "n4")),  # selected, and folded away since
     ],
 )
 def test_arrows_pass_over_what_is_folded_away(start: str, key: str, end: str) -> None:

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -162,17 +160,13 @@ def test_svg_fetches_and_runs_nothing(nasty: Tree) -> None:
     space = "{http://www.w3.org/2000/svg}"
     tags = ["svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text", "tspan"]
     assert {element.tag.removeprefix(space) for element in svg.iter()} == set(tags)
-    for element in svg.iter():
-        for name, value in element.attrib.items():
-            assert "href" not in name
-            assert not name.startswith("on")
-            assert "url(" not in value or value == "url(#arrow)"
+    for name, value in (item for element in svg.iter() for item in element.attrib.items()):
+        assert not re.search("href|^on", name)
+        assert "url(" not in value or value == "url(#arrow)"
     assert re.findall("http[^\"' ]*", text) == ["http://www.w3.org/2000/svg"]
     labels = {words("".join(element.itertext())) for element in svg.iter(f"{space}text")}
     titles = {words(element.text).partition(":")[2] for element in svg.iter(f"{space}title")}
-    rejected = {words(f"not {text}") for text in NASTY}
-    assert drawn_texts(nasty) | rejected <= labels
-    assert drawn_texts(nasty) | rejected <= titles
+    assert drawn_texts(nasty) | {words(f"not {text}") for text in NASTY} <= labels & titles
     left, top, width, height = map(float, svg.attrib["viewBox"].split())
     for element in svg.iter(f"{space}tspan"):
         assert left < float(element.attrib["x"]) < left + width
@@ -184,7 +178,6 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.tags: set[str] = set()
         self.attributes: set[str] = set()
         self.open: list[str] = []
         self.texts = [("", "")]
@@ -193,7 +186,6 @@ class Page(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
         self.open += [] if tag in ("meta", "input") else [tag]
         self.texts.append((tag, ""))
@@ -209,14 +201,13 @@ def test_html_fetches_and_runs_nothing_else(nasty: Tree) -> None:
     html = to_html(nasty)
     page = Page(html)
     names = "html head meta title style body main h1 h2 div ul li span p script noscript button label input"
-    assert page.tags == set(names.split())
+    assert {tag for tag, _ in page.texts[1:]} == set(names.split())
     assert not [name for name in page.attributes if name in ("src", "href", "style") or name.startswith("on")]
     assert not re.search(r"cdn|cloudflare|jsdelivr|bootstrap|@import", html)
-    texts = {tag: [words(text) for name, text in page.texts if name == tag] for tag in page.tags}
     rejected = {words(f"not {text}") for text in NASTY}
-    assert drawn_texts(nasty) | rejected <= set(texts["span"])
-    assert len(texts["script"]) == 2
-    assert "input" not in Page(to_html(nasty, with_rejected=False)).tags
+    assert drawn_texts(nasty) | rejected <= {words(text) for tag, text in page.texts if tag == "span"}
+    assert [tag for tag, _ in page.texts].count("script") == 2
+    assert "input" not in [tag for tag, _ in Page(to_html(nasty, with_rejected=False)).texts]
 
 
 def test_other_formats_hold_nasty_texts(nasty: Tree) -> None:
@@ -236,16 +227,6 @@ def test_other_formats_hold_nasty_texts(nasty: Tree) -> None:
     expected = sorted((escape_cell(parent), escape_cell(child)) for parent, child in edges)
     assert sorted((row["parent"], row["child"]) for row in rows) == expected
     assert {row["tree"] for row in rows} == {"'=t"}
-
-
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_draws_these_very_words(nasty: Tree) -> None:
-    done = subprocess.run(["dot", "-Tsvg"], input=to_dot(nasty), capture_output=True, text=True, check=True)
-    space = "{http://www.w3.org/2000/svg}"
-    groups = ET.fromstring(done.stdout).iter(f"{space}g")
-    assert drawn_texts(nasty) <= {
-        words("".join(t.text or "" for t in g.iter(f"{space}text"))) for g in groups
-    }
 
 
 ANY = st.text(alphabet=st.characters()) | st.text(
