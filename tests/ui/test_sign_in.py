@@ -29,6 +29,10 @@ def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
+def fields(app: AppTest) -> list[str]:
+    return [field.label for field in app.text_input]
+
+
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the provider says of who signed in; nobody has while it is empty."""
@@ -57,15 +61,30 @@ def own_trees(shared: Workspace) -> list[Any]:
     return [tree for tree in shared.log.trees() if not tree.example]
 
 
-def test_nothing_is_written_before_a_sign_in(home: AppTest, shared: Workspace) -> None:
+def test_only_a_signed_in_user_writes_until_they_sign_out_or_the_section_is_removed(
+    home: AppTest, shared: Workspace, claims: dict[str, Any]
+) -> None:
     home.session_state["author_name-dialog"] = "Ada"  # a typed name is ignored
     app = home.run()
     assert not app.exception
     assert "Sign in" in labels(app)
-    assert "Your name" not in [field.label for field in app.text_input]
+    assert "Your name" not in fields(app)
     app = start_tree(app)
     assert "Sign in first" in said(app)
     assert not own_trees(shared)
+    claims.update(ada())
+    app = app.run()  # the start has waited for it
+    (tree,) = own_trees(shared)
+    assert tree.created_by == "Ada"
+    assert shared.log.history(tree.id).events[0].verified
+    assert "Sign out" in labels(app)
+    del app.secrets["auth"]
+    claims.clear()
+    app = app.run()
+    assert app.session_state["author"] is None
+    assert app.session_state["visitor"].name is None
+    assert "[auth]" in said(app)
+    assert "Your name" not in fields(app)
 
 
 def test_without_its_section_reading_stays_closed(
@@ -82,55 +101,31 @@ def test_without_its_section_reading_stays_closed(
     assert not opens(app)
 
 
-def test_a_signed_in_user_is_the_author_until_they_sign_out(
-    home: AppTest, shared: Workspace, claims: dict[str, Any]
-) -> None:
-    claims.update(ada())
-    app = start_tree(home.run())
-    (tree,) = own_trees(shared)
-    assert tree.created_by == "Ada"
-    assert shared.log.history(tree.id).events[0].verified
-    assert "Sign out" in labels(app)
-    claims.clear()
-    app = app.run()
-    assert "Sign in" in labels(app)
-    assert app.session_state["author"] is None
-    assert app.session_state["visitor"].name is None
-
-
-def test_signing_out_is_repeated_until_the_page_is_left(
-    home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs: list[str] = []
-
-    def logout() -> None:
-        runs.append("logout")
-        claims.clear()
-
-    monkeypatch.setattr("streamlit.logout", logout)
-    claims.update(ada())
-    app = home.run()
-    assert not runs
-    app = app.button(key="sign_out").click().run()
-    assert "Sign in" in labels(app)
-    assert app.session_state["author"] is None
-    app.run()  # drops what the run before sent to the browser
-    assert len(runs) == 2
-
-
-def test_signing_in_is_repeated_until_the_page_is_left(
+def test_signing_in_and_out_is_repeated_until_the_page_is_left(
     home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     redirects: list[str | None] = []
+
+    def logout() -> None:
+        redirects.append("logout")
+        claims.clear()
+
     monkeypatch.setattr("streamlit.login", redirects.append)
+    monkeypatch.setattr("streamlit.logout", logout)
     app = home.run()
     next(button for button in app.button if button.label == "Sign in").click().run()
     app.run()  # drops what the run before sent to the browser
     assert redirects == [None, None]
     provider, pressed = app.session_state["signing_in"]
     app.session_state["signing_in"] = provider, pressed - sign_in.LEAVING
+    claims.update(ada())
     app.run()  # who came back by the Back button stays
     assert len(redirects) == 2
+    app = app.button(key="sign_out").click().run()
+    assert "Sign in" in labels(app)
+    assert app.session_state["author"] is None
+    app.run()
+    assert redirects[2:] == ["logout", "logout"]
 
 
 @pytest.mark.parametrize(("adopts", "name"), [(True, "Ada"), (False, "Ada (2)")])
@@ -156,26 +151,18 @@ def test_claims_that_name_no_user_are_an_error(home: AppTest, claims: dict[str, 
     assert app.session_state["author"] is None
 
 
-def test_several_providers_are_several_buttons(home: AppTest) -> None:
+def test_several_providers_are_several_buttons_and_an_incomplete_one_an_error_without_secrets(
+    home: AppTest,
+) -> None:
     section = {name: AUTH[name] for name in ("client_id", "client_secret", "server_metadata_url")}
-    common = {name: value for name, value in AUTH.items() if name not in section}
-    home.secrets["auth"] = {**common, "google": section, "ours": section}
+    home.secrets["auth"] = {"cookie_secret": AUTH["cookie_secret"], "google": section, "ours": section}
     app = home.run()
     assert {"Sign in with Google", "Sign in with ours"} <= set(labels(app))
     assert "Sign in" not in labels(app)
-
-
-def test_an_incomplete_section_is_an_error_without_secrets(home: AppTest) -> None:
-    home.secrets["auth"] = {name: value for name, value in AUTH.items() if name != "redirect_uri"}
-    app = home.run()
-    app = next(button for button in app.button if button.label == "Sign in").click().run()
+    app = next(button for button in app.button if button.label == "Sign in with ours").click().run()
     assert not app.exception
     assert "not configured correctly" in said(app)
     assert AUTH["client_secret"] not in said(app)
-
-
-def fields(app: AppTest) -> list[str]:
-    return [field.label for field in app.text_input]
 
 
 @pytest.mark.parametrize("content", [b"[auth\n", b'x = "\xff"\n', None])
@@ -226,11 +213,6 @@ def test_a_section_that_cannot_be_used_lets_nobody_in(
     assert AUTH["client_secret"] not in said(app)
 
 
-def test_secrets_without_sign_in_are_no_mistake(app: AppTest) -> None:
-    app.secrets["other"] = {"key": "x"}
-    assert "Your name" in fields(app.run())
-
-
 def test_pages_are_hidden_where_sign_in_is_required_to_read(
     home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,13 +223,14 @@ def test_pages_are_hidden_where_sign_in_is_required_to_read(
     claims.update(ada())
     assert "Start" in labels(app.run())
     monkeypatch.setenv("ENTAIL_SIGN_IN", "never")
-    with pytest.raises(SettingsError, match="to-write or to-read"):
+    with pytest.raises(SettingsError):
         load_settings()
 
 
 def test_names_are_marked_as_typed_or_signed_in(
     app: AppTest, shared: Workspace, claims: dict[str, Any]
 ) -> None:
+    app.secrets["other"] = {"key": "x"}  # secrets without sign-in are no mistake
     app = by(app.run(), "Bob").run()
     assert "**Bob** :gray[unverified]" in said(app)
     name = shared.authors.sign_in(sign_in.identity_of(ada(name="Ada Byron")))
@@ -264,15 +247,3 @@ def test_names_are_marked_as_typed_or_signed_in(
     text = said(app)
     assert "**Bob** :gray[unverified]  started the tree" in text
     assert "**Ada Lovelace** :material/verified_user:  wrote" in text
-
-
-def test_nobody_gets_in_once_the_section_is_removed(home: AppTest, claims: dict[str, Any]) -> None:
-    claims.update(ada())
-    app = home.run()
-    assert app.session_state["author"] == "Ada"
-    del app.secrets["auth"]
-    claims.clear()
-    app = app.run()
-    assert app.session_state["author"] is None
-    assert "[auth]" in said(app)
-    assert "Your name" not in fields(app)
