@@ -12,7 +12,6 @@ import streamlit as st
 from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.results import versions
-from entail.runtime.machine import inspect_machine
 from entail.runtime.tasks import TaskGroup
 from entail.settings import MAX_UPLOAD_MB, is_demo, load_settings
 from entail.trees.installation.backup import Backup
@@ -64,8 +63,7 @@ def access_refusal() -> str | None:
 
 
 def _draw_machine(shared: Workspace) -> None:
-    """Draw load, disk, versions, and the check of `entail doctor`."""
-    _draw_load()
+    """Draw disk, versions, and the check of `entail doctor`."""
     _draw_storage()
     left, right = st.columns([3, 4], gap="large")
     with left:
@@ -87,37 +85,6 @@ def _draw_machine(shared: Workspace) -> None:
             st.success("No problems found.", icon=":material/check_circle:")
         for problem in diagnosis.problems if diagnosis is not None else ():
             st.error(label(problem, longest=600), icon=":material/error:")
-
-
-@st.fragment(run_every=5.0)
-def _draw_load() -> None:
-    machine = inspect_machine()
-    used = machine.memory - machine.memory_free
-    memory, app, load, device = st.columns(4)
-    memory.metric(
-        "Memory used",
-        in_words(used),
-        help=f"Of {in_words(machine.memory)}, the memory of this machine or container.",
-    )
-    memory.progress(used / machine.memory if machine.memory else 0.0)
-    app.metric("This app", in_words(machine.process_memory), help="Memory of the app's process.")
-    app.caption(f"Since {machine.process_since:%d %b %H:%M} UTC, {ago(machine.process_since)}")
-    if machine.load is not None:
-        now, _, before = machine.load
-        load.metric("Load", f"{now:.1f} of {machine.cores}", help="Busy cores, mean of the last minute.")
-        load.caption(f"{before:.1f} over the last 15 minutes")
-    name = load_settings().device
-    automatic = "cuda" if machine.gpus else "cpu"
-    device.metric(
-        "Device", automatic if name == "auto" else name, help="Device of encoders; set by ENTAIL_DEVICE."
-    )
-    device.caption(label(machine.cpu, longest=60))
-    for gpu in machine.gpus:
-        busy = f", {gpu.busy:.0%} busy" if gpu.busy is not None else ""
-        st.markdown(
-            f":material/memory: **{label(gpu.name)}** {in_words(gpu.used)} of {in_words(gpu.total)}{busy}"
-            f" :gray[driver {label(gpu.driver)}]"
-        )
 
 
 def _draw_storage() -> None:
