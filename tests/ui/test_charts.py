@@ -24,24 +24,18 @@ from entail.ui.direction.views import draw_ellipses
 from entail.ui.models.job import draw_panel
 from entail.ui.shared.chart_marks import (
     ACCEPTED,
-    AMBER,
     DECISIONS,
     GROUPS,
     OTHER,
     REFERENCE,
     REJECTED,
-    RETRIEVERS,
     SERIES,
-    SKY,
-    VIOLET,
     Mark,
     decision_names,
     mark_of,
-    retriever_marks,
 )
 from entail.ui.shared.model_names import model_label, model_name
 
-PALETTE = {*SERIES, SKY, AMBER, VIOLET}
 PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
 
 
@@ -86,20 +80,12 @@ def test_a_chart_explains_its_axes_and_colours(name: str) -> None:
                 legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
         if (colour := encoding.get("color")) is None:
             continue
-        assert set(colour["scale"]["range"]) <= PALETTE
+        assert set(colour["scale"]["range"]) <= {*SERIES}
         # A legend, or the values themselves along an axis, or one series named by the title.
         labelled = any(encoding.get(axis, {}).get("field") == colour["field"] for axis in ("x", "y"))
         assert colour.get("legend") or labelled or len(colour["scale"]["domain"]) == 1
     # Vega merges the legends of channels with one field, and warns where they differ.
     assert all(legend == group[0] for group in legends.values() for legend in group)
-
-
-def test_a_retriever_has_one_mark_wherever_it_is_drawn() -> None:
-    alone, pair = retriever_marks(["bm25"]), retriever_marks(["aeenc-minilm", "bm25"])
-    assert alone[0] == pair[1]
-    plain, hybrid = retriever_marks(["minilm", "minilm+bm25"])
-    assert plain.colour == hybrid.colour
-    assert plain.dash != hybrid.dash
 
 
 def test_every_shipped_model_has_a_name_of_its_own() -> None:
@@ -120,15 +106,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize(
-    "marks",
-    [
-        DECISIONS,
-        GROUPS,
-        retriever_marks(tuple(RETRIEVERS)),
-        retriever_marks(["minilm", "my-encoder", "another", "bm25"]),
-    ],
-)
+@pytest.mark.parametrize("marks", [DECISIONS, GROUPS])
 def test_marks_differ_by_colour_and_shape_and_are_visible_on_both_themes(marks: tuple[Mark, ...]) -> None:
     assert all(contrast(mark.colour, page) >= 3 for mark in marks for page in PAGES)
     for channel in ("name", "colour", "shape"):

@@ -22,15 +22,9 @@ from entail.trees.store.corpora import CorpusInfo
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view
 from entail.ui.links.control import draw_comparison_links
-from entail.ui.shared.chart_marks import (
-    DECISIONS,
-    decision_names,
-    mark_of,
-    retriever_marks,
-    scales,
-)
+from entail.ui.shared.chart_marks import DECISIONS, GREY, decision_names, mark_of, scales
 from entail.ui.shared.downloads import draw_download
-from entail.ui.shared.model_names import model_label
+from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, words_of
 
@@ -167,7 +161,7 @@ def draw_slopes(comparison: Comparison) -> alt.LayerChart:
             for number, row in reversed(list(enumerate(rows)))
         ]
     )
-    sides = retriever_marks(comparison.names)
+    names = [model_name(name) for name in comparison.names]
     scale = scales([mark for mark in DECISIONS if any(mark_of(row) == mark for row in rows)])
     legend = alt.Legend(title=None, orient="top", columns=2)
     colour = alt.Color("mark:N", scale=scale["color"], legend=legend)
@@ -179,8 +173,8 @@ def draw_slopes(comparison: Comparison) -> alt.LayerChart:
     )
     tip = [
         alt.Tooltip("premise:N", title="Premise"),
-        alt.Tooltip("rank1:Q", title=sides[0].name, format=",d"),
-        alt.Tooltip("rank2:Q", title=sides[1].name, format=",d"),
+        alt.Tooltip("rank1:Q", title=names[0], format=",d"),
+        alt.Tooltip("rank2:Q", title=names[1], format=",d"),
         alt.Tooltip("decisions:N", title="Judgement"),
     ]
     base = alt.Chart(table)
@@ -197,7 +191,7 @@ def draw_slopes(comparison: Comparison) -> alt.LayerChart:
         # A wide invisible line is easier to hit.
         base.mark_rule(strokeWidth=13, opacity=0.001).encode(**line, tooltip=tip).add_params(hover),
     ]
-    for side, mark, x, y in ((1, sides[0], left, starts), (2, sides[1], right, ends)):
+    for side, x, y in ((1, left, starts), (2, right, ends)):
         align: Literal["right", "left"] = "right" if side == 1 else "left"
         texts = base.transform_filter(alt.datum[f"rank{side}"] <= k).mark_text(
             align=align,
@@ -206,10 +200,8 @@ def draw_slopes(comparison: Comparison) -> alt.LayerChart:
             fontSize=12,
             limit=alt.ExprRef(f"width * {_MARGIN} - 44"),
         )
-        name = alt.Chart(pd.DataFrame({"name": [mark.name]}))
-        rail = name.mark_rule(
-            aria=False, color=mark.colour, strokeWidth=3, strokeDash=list(mark.dash or (1, 0))
-        )
+        name = alt.Chart(pd.DataFrame({"name": [names[side - 1]]}))
+        rail = name.mark_rule(aria=False, color=GREY, strokeWidth=2)
         head = name.mark_text(align=align, baseline="bottom", fontWeight="bold", fontSize=13, y=-6)
         layers += [
             rail.encode(x=x, y=alt.value(0), y2=alt.value(alt.ExprRef("height"))),
