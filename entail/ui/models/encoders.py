@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -48,7 +47,17 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
         st.session_state[SELECTED] = next(iter(encoders))
     draw_notice()
     st.markdown("##### Encoders")
-    _draw_list(list(encoders.values()), selected=str(st.session_state[SELECTED]))
+    number = st.column_config.NumberColumn
+    draw_table(
+        pd.DataFrame([_cells(encoder) for encoder in encoders.values()]),
+        height="content" if len(encoders) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
+        column_config={
+            "MAP": number(format="%.3f", help="MAP without the claim itself, on the data in the same row."),
+            "dimension": number(format="%d", help="Dimension of a vector, or of a Gaussian's mean."),
+        },
+        placeholder="",
+        key="models_list",
+    )
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     left.selectbox("Encoder", list(encoders), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
@@ -122,36 +131,6 @@ def _draw_card(encoder: EncoderSummary) -> None:
         return
     with st.container(border=True, height=560):
         st.markdown(readable_card(text))
-
-
-def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
-    """Draw the encoders as a table, a row of which selects one."""
-    row = next((number for number, encoder in enumerate(encoders) if encoder.name == selected), 0)
-    # The key holds the rows: a click never hits a row that was another one before.
-    key = (
-        "models_list-"
-        f"{hash((selected, tuple((encoder.name, encoder.entry.revision) for encoder in encoders)))}"
-    )
-
-    def select() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        if rows and rows[0] < len(encoders):
-            st.session_state[SELECTED] = encoders[rows[0]].name
-
-    number = st.column_config.NumberColumn
-    draw_table(
-        pd.DataFrame([_cells(encoder) for encoder in encoders]),
-        height="content" if len(encoders) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
-        column_config={
-            "MAP": number(format="%.3f", help="MAP without the claim itself, on the data in the same row."),
-            "dimension": number(format="%d", help="Dimension of a vector, or of a Gaussian's mean."),
-        },
-        on_select=select,
-        placeholder="",
-        selection_mode="single-row-required",
-        selection_default={"selection": {"rows": [row]}},
-        key=key,
-    )
 
 
 def _cells(encoder: EncoderSummary) -> dict[str, Any]:

@@ -1,14 +1,20 @@
-"""Measured figures of the Results page, as shipped with the package."""
+"""Measured figures of the Results page, as shipped with the package, and their cards."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+import streamlit as st
+
 from entail.data.stored import parse_as
 from entail.errors import DataError
+from entail.ui.components.elements import draw_table, show_errors
+from entail.ui.shared.text import label
 
 FILE = Path(__file__).with_name("figures.json")
+_COLUMNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +74,36 @@ def read_figures(file: Path = FILE) -> Figures:
         raise DataError(
             f"expected the figures of the page in {file.name}, found none ({error}); install entail again"
         ) from error
+
+
+def draw_cards() -> None:
+    """Draw a card for each experiment."""
+    with show_errors():
+        experiments = read_figures().experiments
+        for start in range(0, len(experiments), _COLUMNS):
+            for cell, experiment in zip(
+                st.columns(_COLUMNS), experiments[start : start + _COLUMNS], strict=False
+            ):
+                with cell:
+                    _draw_experiment(experiment)
+
+
+def _draw_experiment(experiment: Experiment) -> None:
+    table = pd.DataFrame(experiment.rows, columns=experiment.columns)
+    numeric = table.select_dtypes("number")
+    decimals = {name: "%.3f" if numeric[name].max() <= 1 else "%.1f" for name in numeric}
+    columns = {name: st.column_config.NumberColumn(format=decimals[name]) for name in numeric}
+    if len(numeric.columns) == 1:  # a narrow card has no room for more bars
+        (name,) = numeric
+        most = max(1.0, float(numeric[name].max()))
+        columns = {
+            name: st.column_config.ProgressColumn(format=decimals[name], min_value=0.0, max_value=most)
+        }
+    finding, *conditions = experiment.finding
+    with st.container(border=True, key=f"figure-{experiment.name}", gap="xsmall"):
+        st.markdown(f"##### {label(experiment.title)}")
+        st.markdown(label(finding))
+        draw_table(table, key=f"results-{experiment.name}", column_config=columns)
+        measured = experiment.measured
+        about = f"{measured.date}, commit {measured.commit}, {experiment.hardware}."
+        st.caption(label(" ".join([*conditions, about])))

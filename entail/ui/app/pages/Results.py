@@ -3,7 +3,7 @@
 import streamlit as st
 
 from entail.ui.frame.shell import page
-from entail.ui.results.cards import draw_cards
+from entail.ui.results.figures import draw_cards
 
 with page("What it can do"):
     st.title("What it can do")
