@@ -136,8 +136,7 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, source, "the decisions on grove", "mine", "Bo", at)
     job = Job(spec, "done", Status("done", at, at), result={"warnings": ["it may have collapsed"]})
     candidate = Candidate(job, resolve("mine").revision, evaluation)
-    for module in ("comparison", "promotion"):
-        monkeypatch.setattr(f"entail.ui.models.{module}.candidate_of", lambda name: candidate)
+    monkeypatch.setattr("entail.ui.models.promotion.find_candidate", lambda _, name: candidate)
     grove = app.session_state["models_corpus"]
     app = opened(app, models_corpus="gone")
     assert app.selectbox(key="models_corpus").value == grove, "its training data"
@@ -196,7 +195,7 @@ def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(
     file.write_text(json.dumps(record), "utf-8")
     app = opened(app)
     table = app.dataframe[-1].value
-    assert (list(table["measure"]), list(table["mine"])) == (["○ direction, accuracy"], ["0.950"])
+    assert (list(table["measure"]), list(table["mine"])) == (["○ direction, accuracy"], [0.95])
     assert app.button(key="promote-mine").disabled
     app = press(insist(app), "Promote mine")
     assert active(role="direction").encoder == "mine"

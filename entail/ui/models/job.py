@@ -21,7 +21,7 @@ from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
-from entail.ui.models.comparison import draw_comparison
+from entail.ui.models.promotion import draw_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
 from entail.ui.shared.job_list import (

@@ -1,22 +1,24 @@
-"""Active models on the Models page: what is active for each corpus and role, promotion, rollback, history."""
+"""Active models on the Models page: comparison with a candidate, promotion, rollback, history."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import streamlit as st
 
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError, PromotionError
-from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.candidates import Candidate
+from entail.evaluation.retrieval.paired import FEW, PairedComparison
+from entail.jobs.candidates import Candidate, Split, find_candidate, list_splits
 from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
 from entail.registry.models import (
     Active,
     active,
+    card_figures,
     is_shipped,
     promote,
     require_no_worse,
@@ -25,22 +27,26 @@ from entail.registry.models import (
 )
 from entail.registry.pointers import Pointer, list_moves, rollback_target
 from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
+from entail.runtime.tasks import TaskGroup
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpora import CorpusInfo
+from entail.ui.components.elements import differences_table, draw_table
 from entail.ui.frame.author import ask_name
-from entail.ui.models.comparison import (
-    ENCODER_TASKS,
-    candidate_of,
-    compare_on_split,
-    draw_card_figures,
-    draw_comparison,
-)
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import Workspace
+from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label, local
-from entail.ui.shared.waiting import draw_progress, start_task
+from entail.ui.shared.waiting import draw_progress, draw_result, start_task
+
+ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
+"""Encoders compared and promoted."""
+
+_VERDICTS = {
+    "better": ":green[:material/trending_up:] **Better.**",
+    "not different": ":gray[:material/trending_flat:] **No significant difference.**",
+    "worse": ":red[:material/trending_down:] **Worse.**",
+}
 
 SCORER = "models_scorer"
 """Session key of the chain scorer that is selected for promotion."""
@@ -178,11 +184,7 @@ def draw_scorers(shared: Workspace, author: str | None, *, linked: str | None) -
 
 
 def draw_promotion(
-    shared: Workspace,
-    author: str | None,
-    name: str,
-    revision: str | None,
-    role: Role,
+    shared: Workspace, author: str | None, name: str, revision: str | None, role: Role
 ) -> None:
     """Draw the comparison of a candidate with the active model of its role, and the promotion.
 
@@ -197,29 +199,34 @@ def draw_promotion(
     if role == "retriever" and not corpora:
         st.info("There is no corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return
-    candidate = candidate_of(name)
+    candidate = None
+    with suppress(EntailError):  # jobs that cannot be read
+        candidate = find_candidate(jobs(), name)
     info = _pick_corpus(corpora, candidate) if role == "retriever" else None
     corpus = info.name if info is not None else None
     now = active(corpus, role=role)
     if now.revision == revision and (role == "retriever" or now.encoder == name):
         st.info(f"Already active for {_where(role, corpus)}.", icon=":material/check_circle:")
         return
+    comparison = None
     if candidate is not None:
         _draw_training(candidate)
-    names = model_label(now.encoder), model_label(name)
-    if now.encoder:
-        st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
-    comparison = None
-    if role == "retriever":
-        premises = info or max(corpora, key=lambda corpus_info: corpus_info.count)
-        comparison = compare_on_split(shared, name, revision, now, corpus, premises)
-    elif now.encoder:
-        comparison = candidate.evaluation if candidate is not None else None
+        comparison = candidate.evaluation
         if comparison is not None and (comparison.candidate, comparison.active) != (revision, now.revision):
             comparison = None  # of other weights, or with another model
-        if comparison is not None:
-            draw_comparison(comparison, names)
-        draw_card_figures(name, now)
+    names = model_label(now.encoder), model_label(name)
+    if names[0] == names[1]:
+        names = f"{names[0]}, active", names[1]
+    if now.encoder:
+        st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
+    if role == "retriever":
+        premises = info or max(corpora, key=lambda corpus_info: corpus_info.count)
+        splits = list_splits(jobs(), shared.log, shared.corpora, premises, candidate)
+        comparison = _compare_on_split(splits, name, revision, now, corpus) or comparison
+    if comparison is not None:
+        draw_comparison(comparison, names)
+    if role != "retriever" and now.encoder:
+        _draw_card_figures(name, now, names)
     _draw_promote(shared, author, name, revision, now, info, comparison)
 
 
@@ -317,3 +324,81 @@ def _draw_promoting() -> bool:
     else:
         st.session_state[_NOTICE] = (False, f"Not promoted: {task.error}")
     st.rerun()
+
+
+def _compare_on_split(
+    splits: Sequence[Split], name: str, revision: str, now: Active, corpus: str | None
+) -> PairedComparison | None:
+    """Draw the choice of a split and the button; return the comparison with the active encoder once made.
+
+    `corpus` names the corpus whose active encoder is meant, None for the default.
+    """
+    if not splits:
+        st.info(
+            "There are no trees to compare on. Copy an EntailmentBank file into the folder `splits` of "
+            "the data folder, or build trees over this corpus.",
+            icon=":material/park:",
+        )
+        return None
+    by_name = {split.name: split for split in splits}
+    selected = st.selectbox("Compare on", list(by_name), key=f"models_split-{corpus}")
+    split = by_name.get(selected) or splits[0]
+    key: Hashable = ("compare", revision, now.revision, split.stamp)
+    comparison = draw_result(ENCODER_TASKS, key, PairedComparison, waiting="Reading the trees …")
+    if comparison is not None and (comparison.candidate, comparison.active) != (revision, now.revision):
+        comparison = None  # the active encoder changed meanwhile
+    st.button(
+        "Compare",
+        icon=":material/balance:",
+        on_click=start_task,
+        args=(ENCODER_TASKS, key, lambda report: split.compare(name, corpus, report)),
+        disabled=comparison is not None or is_demo(),
+        key=f"compare-{name}",
+        help="Compares both on the reference premises of the same claims.",
+    )
+    return comparison
+
+
+def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> None:
+    """Draw verdict, sample, warnings and table of a comparison of the active model and a candidate."""
+    primary = comparison.measures[comparison.primary]
+    st.markdown(
+        f"{_VERDICTS[comparison.verdict]} {label(comparison.primary)}: {primary.second:.3f} against "
+        f"{primary.first:.3f}, {primary.difference:+.3f} \\[{primary.low:+.3f}, {primary.high:+.3f}\\], p "
+        f"{primary.p_shown}; {primary.better:,} claims better, {primary.worse:,} worse."
+    )
+    st.caption(f"On {comparison.queries:,} claims of {label(comparison.split)}.")
+    if comparison.queries < FEW:
+        st.warning(f"{comparison.queries:,} claims are too few for a decision.", icon=":material/warning:")
+    if comparison.seen:
+        st.warning(
+            f"One of the two was trained on {comparison.seen:,} of these claims: scores are optimistic.",
+            icon=":material/school:",
+        )
+    draw_table(
+        differences_table(comparison.measures, names),
+        column_config={"measure": st.column_config.TextColumn("")},
+        key=f"beside-{comparison.candidate}-{comparison.active}-{comparison.digest}",
+    )
+    st.caption(
+        "In brackets: 95 % bootstrap interval over claims; ● if it excludes 0. p: paired randomisation "
+        "test, not corrected for the number of measures. The first measure above decides."
+    )
+
+
+def _draw_card_figures(name: str, now: Active, names: tuple[str, str]) -> None:
+    """Draw the figures on the cards of a candidate and of the active model of a role."""
+    rows = card_figures(name, now)
+    if not rows:
+        st.info("Neither has figures on its card.", icon=":material/query_stats:")
+        return
+    table = {
+        "measure": [f"{'●' if row.same_data else '○'} {row.task}, {row.measure}" for row in rows],
+        "on": [row.data for row in rows],
+        names[0]: [row.first for row in rows],
+        names[1]: [row.second for row in rows],
+    }
+    decimals = {column: st.column_config.NumberColumn(format="%.3f") for column in names}
+    draw_table(table, placeholder="", column_config=decimals, key=f"known-{name}-{now.revision}")
+    if any(not row.same_data for row in rows):
+        st.caption("○ Measured on different data, so the figures are not comparable.")
