@@ -91,10 +91,11 @@ def test_every_example_is_over_the_sample() -> None:
         assert not existence_claim(example.question).fallback
 
 
-def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:
+def test_a_question_becomes_a_claim_to_edit_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:
+    existence = "There exists a known place where Tesla was born."
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert "Rule **where**: where CLAUSE → a known place where CLAUSE" in said(app)
-    assert claim_field(app).value == "There exists a known place where Tesla was born."
+    assert claim_field(app).value == existence
     question_left, claim_left, question_right, _ = tables(app)
     assert "<mark>exists</mark>" not in question_left
     assert "<mark>exists</mark>" in claim_left
@@ -103,10 +104,6 @@ def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: di
     assert "Nothing of this speaks" not in "".join(tables(app)), "it shares no word"
     assert app.query_params["question"] == "Where was Tesla born?"
     assert "claim" not in app.query_params
-
-
-def test_an_edited_claim_is_searched_kept_and_reset(app: AppTest, five: dict[str, str]) -> None:
-    app = on_claims(app, question="Where was Tesla born?", **five)
     app = settled(claim_field(app).set_value("Inventors like pigeons.").run())
     assert "· edited" in said(app)
     assert "<mark>pigeons</mark>" in tables(app)[1]
@@ -116,7 +113,11 @@ def test_an_edited_claim_is_searched_kept_and_reset(app: AppTest, five: dict[str
     app = typed(app, "Where was Tesla born?")
     assert claim_field(app).value == "Inventors like pigeons."
     app = settled(app.button(key="claims_back").click().run())
-    assert claim_field(app).value == "There exists a known place where Tesla was born."
+    assert claim_field(app).value == existence
+    app = settled(claim_field(app).set_value(" ").run())
+    assert "The claim is empty" in said(app)
+    assert not tables(app)
+    assert not tables(typed(app, "  "))
     app = on_claims(app, question="Why?", claim="Tesla liked pigeons.", **five)
     assert claim_field(app).value == "Tesla liked pigeons.", "from the link"
 
@@ -127,7 +128,8 @@ class Fake:
     judged: ClassVar[list[str]] = []
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        if name == "gone":
+            raise EncoderError("gone is not here")
 
     def entailment(self, premises: Any, hypotheses: Any, *, progress: Any = None) -> Any:
         self.judged.extend(set(hypotheses))
@@ -135,7 +137,7 @@ class Fake:
 
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.ui.claims.fields.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.ui.claims.fields.list_judges", lambda: ["nli-fake", "gone"])
     monkeypatch.setattr("entail.runtime.models.NliJudge", Fake)
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert app.selectbox(key="claims_by").value == "nli-fake"
@@ -147,22 +149,12 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     answered = state_answer("Where was Tesla born?", "Smiljan").text
     app = settled(app.text_input(key="claims_answer").set_value("Smiljan").run())
     assert Fake.judged == ["There exists a known place where Tesla was born.", answered]
+    app = settled(app.selectbox(key="claims_by").set_value("gone").run())
+    assert "gone is not here" in said(app)
+    assert len(tables(app)) == 4
     app = settled(app.selectbox(key="claims_by").set_value("nobody").run())
     assert "entails" not in "".join(tables(app))
     assert app.query_params["by"] == "nobody"
-
-
-def test_a_judge_that_cannot_be_loaded_leaves_the_passages(
-    app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str) -> None:
-        raise EncoderError(f"{name} is not here")
-
-    monkeypatch.setattr("entail.ui.claims.fields.list_judges", lambda: ["gone"])
-    monkeypatch.setattr("entail.runtime.models.NliJudge", missing)
-    app = on_claims(app, question="Where was Tesla born?", **five)
-    assert "gone is not here" in said(app)
-    assert len(tables(app)) == 4
 
 
 @pytest.mark.parametrize(
@@ -176,15 +168,6 @@ def test_unusual_questions_have_claims(app: AppTest, five: dict[str, str], quest
     app = settled(app.text_input(key="claims_answer").set_value("<b>*ice*</b>").run())
     assert not app.error
     assert "**With the answer:**" in said(app)
-
-
-def test_an_empty_question_or_claim_finds_nothing(app: AppTest, five: dict[str, str]) -> None:
-    app = typed(on_claims(app, **five), "  ")
-    assert not tables(app)
-    app = typed(app, "Who won?")
-    app = settled(claim_field(app).set_value(" ").run())
-    assert "The claim is empty" in said(app)
-    assert not tables(app)
 
 
 def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: Path) -> None:
@@ -208,24 +191,9 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     assert app.text_input(key="claims_answer").value == "Smiljan"
     assert "**With the answer:** Tesla was born in Smiljan." in said(app)
     assert app.table[0].value["answer at"].tolist() == ["1"] * 4
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            '[{"question": "Who?", "positive_ctxs": [{"text": "a b", "passage_id": "1"}]}, {"que',
-            "broken.json",
-        ),
-        ("\n\n", "found none"),
-    ],
-)
-def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, content: str, message: str) -> None:
-    folder = tmp_path / "data" / "passage-files"
-    folder.mkdir()
-    (folder / "broken.json").write_text(content, encoding="utf-8")
-    app = on_claims(app, over="file-broken.json", left="tfidf", right="bm25")
-    assert message in said(app)
+    (folder / "small.json").write_text('[{"question": "Who?", "positive_ctxs": [{"te', encoding="utf-8")
+    app = settled(app.run())
+    assert "small.json" in str(app.error[0].value).replace("\\", "")
     assert app.text_area(key="claims_question").value, "the claim is there without passages"
 
 
@@ -260,7 +228,12 @@ def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: di
 
 def test_the_form_of_a_new_tree_takes_a_question(app: AppTest, shared: Workspace) -> None:
     app.session_state["author"] = "Ada"
+    app.query_params["question"] = "Who won?"
     app = app.switch_page("pages/Trees.py").run()
+    assert app.text_input(key="start_question").value == "Who won?"
+    app = app.segmented_control(key="start_pick").set_value("A claim").run()
+    assert "question" not in app.query_params
+    assert app.text_input(key="start_text").value == ""
     app = app.segmented_control(key="start_pick").set_value("A question").run()
     app = app.button(key="start").click().run()
     assert "Enter the claim first" in said(app)
@@ -275,15 +248,6 @@ def test_the_form_of_a_new_tree_takes_a_question(app: AppTest, shared: Workspace
     app = app.button(key="start").click().run()
     own = [tree.hypothesis for tree in shared.log.trees() if not tree.example]
     assert own == ["Marie and Pierre Curie discovered radium."]
-
-
-def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
-    app.query_params["question"] = "Who won?"
-    app = app.switch_page("pages/Trees.py").run()
-    assert app.text_input(key="start_question").value == "Who won?"
-    app = app.segmented_control(key="start_pick").set_value("A claim").run()
-    assert "question" not in app.query_params
-    assert app.text_input(key="start_text").value == ""
 
 
 def test_no_path_of_the_server_is_read(app: AppTest) -> None:
