@@ -12,7 +12,7 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import said
+from tests.ui.conftest import buttons, said, settled
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,15 +46,6 @@ def opened(page: str = "", **state: object) -> AppTest:
     return app
 
 
-def with_candidates(app: AppTest) -> AppTest:
-    """Return the page once the index is there, which is built beside it."""
-    for _ in range(30):
-        if any((button.key or "").startswith("accept-") for button in app.button):
-            break
-        app.run()
-    return app
-
-
 def example() -> str:
     database = open_database()
     try:
@@ -83,8 +74,8 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
 
 
 def test_a_tree_of_the_teams_can_be_looked_at(demo: Path) -> None:
-    app = with_candidates(opened("pages/Trees.py", tree=example()))
-    acts = [b for b in app.button if (b.key or "").startswith(("accept-", "reject-", "finish-", "tool-"))]
+    app = settled(opened("pages/Trees.py", tree=example()))
+    acts = [act for kind in ("accept-", "reject-", "finish-", "tool-") for act in buttons(app, kind)]
     assert len(acts) > 20
     assert {b.key for b in acts if not b.disabled} == {"tool-search", "tool-keys", "tool-rejected"}
     assert "the team's trees cannot be changed" in said(app)
@@ -104,10 +95,8 @@ def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path)
     assert [(tree.hypothesis, tree.corpus_id, tree.authors) for tree in mine] == [
         ("snow is cold", SAMPLE_ID, ("Eve",))
     ]
-    page = with_candidates(opened("pages/Trees.py", visitor_log=log, tree=mine[0].id))
-    accepts = [button for button in page.button if (button.key or "").startswith("accept-")]
-    assert accepts
-    assert not accepts[0].disabled
+    page = settled(opened("pages/Trees.py", visitor_log=log, tree=mine[0].id))
+    assert not buttons(page, "accept-")[0].disabled
     stranger = opened()
     assert not [tree for tree in stranger.session_state["visitor_log"].trees() if not tree.example]
     assert len(list(tmp_path.glob("entail-demo-*"))) == 2

@@ -3,8 +3,6 @@
 import re
 import sqlite3
 import tomllib
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -16,13 +14,10 @@ from entail.settings import MAX_UPLOAD_MB
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.ui.components.inbox import KeyPress
-from entail.ui.frame.author import Visitor
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.page import open_tree
 from tests.trees.conftest import damage
-from tests.ui.conftest import accepts, by, on_tree, opens
+from tests.ui.conftest import ROOT, accepts, by, on_tree, opens
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"
@@ -98,19 +93,6 @@ def test_rubbish_in_the_address_leads_to_the_list(app: AppTest, query: str) -> N
     assert opens(app) == 12
 
 
-def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
-    shared: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def locked(*_: object, **__: object) -> None:
-        raise DatabaseError(LOCKED)
-
-    (tree_id,) = own_trees(shared, 1)
-    context = replace(open_tree(shared, tree_id, "tfidf"), visitor=Visitor("Ada"))
-    monkeypatch.setattr(TreeLog, "undo", locked)
-    context.handle_key(KeyPress("u"))
-    assert context.screen.notice == ("error", LOCKED)
-
-
 @pytest.mark.parametrize(("server", "promised"), [(200, 200), (500, 200), (5, 5)])
 def test_the_page_promises_what_both_the_server_and_the_readers_take(
     monkeypatch: pytest.MonkeyPatch, server: int, promised: int
@@ -118,10 +100,7 @@ def test_the_page_promises_what_both_the_server_and_the_readers_take(
     monkeypatch.setattr(st, "get_option", {"server.maxUploadSize": server}.__getitem__)
     assert upload_limit() == promised
     assert promised * 1_000_000 <= MAX_BYTES
-
-
-def test_the_server_is_configured_to_take_what_the_readers_take() -> None:
-    config = Path(__file__).parents[2] / ".streamlit" / "config.toml"
+    config = ROOT / ".streamlit" / "config.toml"
     assert tomllib.loads(config.read_text(encoding="utf-8"))["server"]["maxUploadSize"] == MAX_UPLOAD_MB
 
 

@@ -53,21 +53,16 @@ def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: 
     assert list(rows["state"]) == ["", "", "", "refused", "refused", ""]
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("pickled", "found only pytorch_model.bin, which can run code"),
-        ("strange", "asks for code of its own"),
-    ],
-)
-def test_a_refused_encoder_says_why(app: AppTest, models: Path, name: str, why: str) -> None:
-    assert why in said(opened(app, name))
-
-
-def test_figures_of_the_card(app: AppTest, models: Path) -> None:
+def test_details_of_an_encoder(app: AppTest, models: Path) -> None:
     table = opened(app, "mine", "Figures").dataframe[1].value.set_index("measure")
     assert (table.loc["MAP", "value"], table.loc["MAP", "on"]) == (0.61, "grove, 9 queries")
     assert len(opened(app, "other", "Figures").dataframe) == 1
+    assert "found only pytorch_model.bin, which can run code" in said(opened(app, "pickled"))
+    assert "asks for code of its own" in said(opened(app, "strange"))
+    text = said(opened(app, "mine", "Card"))
+    assert "#### Mine\n[spy](https://spy.example/x.png)" in text, "no picture is fetched"
+    assert "```\n# code\n```" in text
+    assert "license: mit" not in text
 
 
 def test_figures_and_dimension_of_an_encoder_of_gaussians(
@@ -86,13 +81,6 @@ def test_figures_and_dimension_of_an_encoder_of_gaussians(
     app = opened(app, gaussian)
     rows = app.dataframe[0].value.set_index("encoder")
     assert (rows.loc[gaussian, "dimension"], rows.loc["tiny", "dimension"]) == (16, 16)
-
-
-def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Path) -> None:
-    text = said(opened(app, "mine", "Card"))
-    assert "#### Mine\n[spy](https://spy.example/x.png)" in text
-    assert "```\n# code\n```" in text
-    assert "license: mit" not in text
 
 
 def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
