@@ -44,17 +44,17 @@ def logs(settings: Settings | None = None) -> tuple[Log, ...]:
     )
 
 
-def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
+def tail(name: str, *, lines: int = 100) -> str:
     """Return the last lines of a log by name, or of a job by id, secrets masked.
 
     Raises:
         UnknownJobError: If no log and no job has this name.
     """
     if named_log := next((log for log in logs() if log.name == name), None):
-        return log_tail(named_log.file, lines=lines, secrets=secrets)
+        return log_tail(named_log.file, lines=lines)
     from entail.jobs.jobs import Jobs
 
-    return mask_secrets(Jobs().log_tail(name, lines=lines), secrets=secrets)
+    return mask_secrets(Jobs().log_tail(name, lines=lines))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Encoders view of the Models page: list and details."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -54,33 +53,12 @@ def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: 
 
 
 def test_details_of_an_encoder(app: AppTest, models: Path) -> None:
-    table = opened(app, "mine", "Figures").dataframe[1].value.set_index("measure")
-    assert (table.loc["MAP", "value"], table.loc["MAP", "on"]) == (0.61, "grove, 9 queries")
-    assert len(opened(app, "other", "Figures").dataframe) == 1
     assert "found only pytorch_model.bin, which can run code" in said(opened(app, "pickled"))
     assert "asks for code of its own" in said(opened(app, "strange"))
     text = said(opened(app, "mine", "Card"))
     assert "#### Mine\n[spy](https://spy.example/x.png)" in text, "no picture is fetched"
     assert "```\n# code\n```" in text
     assert "license: mit" not in text
-
-
-def test_figures_and_dimension_of_an_encoder_of_gaussians(
-    app: AppTest, shared: Workspace, gaussian: str, tiny_home: Path
-) -> None:
-    assert "entail evaluate nli" in said(opened(app, gaussian, "Figures"))
-    entry = {"task": "direction", "data": "SNLI-dev", "measure": "accuracy", "value": 0.97}
-    file = tiny_home / gaussian / "entail.json"
-    record = json.loads(file.read_text("utf-8"))
-    record["measured"] = [entry]
-    file.write_text(json.dumps(record), "utf-8")
-    app = opened(app, gaussian, "Figures")
-    assert list(app.dataframe[0].value["measured on"].unique()) == [""]
-    (row,) = app.dataframe[1].value.to_dict("records")
-    assert (row["on"], row["task"], row["value"]) == ("SNLI-dev", "direction", 0.97)
-    app = opened(app, gaussian)
-    rows = app.dataframe[0].value.set_index("encoder")
-    assert (rows.loc[gaussian, "dimension"], rows.loc["tiny", "dimension"]) == (16, 16)
 
 
 def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
@@ -91,7 +69,7 @@ def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
     (tiny_home / odd).mkdir()
     app = opened(app, "mine")
     assert not any("<i>" in str(element.value) for element in app.markdown)
-    for view in ("Figures", "Card", "Promote"):
+    for view in ("Card", "Promote"):
         app = app.segmented_control(key="models_encoder_view").set_value(view).run()
         assert not app.exception
     shutil.rmtree(tiny_home / "mine")

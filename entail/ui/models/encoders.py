@@ -23,7 +23,7 @@ from entail.ui.shared.text import label
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
 
-_VIEWS = ("Figures", "Card", "Promote")
+_VIEWS = ("Card", "Promote")
 _ROWS_SHOWN = 10
 
 
@@ -31,7 +31,7 @@ def open_encoder(name: str) -> None:
     """Show an encoder on the next run of the Models page; a click handler of other views."""
     st.session_state["models_view"] = "Encoders"
     st.session_state[SELECTED] = name
-    st.session_state["models_encoder_view"] = "Figures"
+    st.session_state["models_encoder_view"] = "Card"
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
@@ -62,7 +62,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     left.selectbox("Encoder", list(encoders), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
         view = pick_view(
-            "Details", _VIEWS, default="Figures", key="models_encoder_view", persist_state="session"
+            "Details", _VIEWS, default="Card", key="models_encoder_view", persist_state="session"
         )
     with st.container(border=True), show_errors():
         _draw_encoder(shared, author, encoders[str(st.session_state[SELECTED])], view)
@@ -76,45 +76,12 @@ def _draw_encoder(shared: Workspace, author: str | None, encoder: EncoderSummary
     if entry.problem is not None:
         st.error(f"It cannot be loaded: {label(entry.problem)}", icon=":material/gpp_bad:")
         st.caption("For safety, only safetensors are loaded, and no code of a model is run.")
-    if view == "Figures":
-        _draw_figures(encoder)
-    elif view == "Promote":
+    if view == "Promote":
         usable = entry.problem is None and entry.path is not None
         role: Role = "direction" if entry.gaussian is not None else "retriever"
         draw_promotion(shared, author, entry.name, entry.revision if usable else None, role)
     else:
         _draw_card(encoder)
-
-
-def _draw_figures(encoder: EncoderSummary) -> None:
-    """Draw the figures of an encoder in a table."""
-    if not encoder.figures:
-        st.info(
-            "No figures yet. Measure it with `entail evaluate nli`, also with `--direction`, and add the "
-            "figures to its card with `entail card --results`."
-            if encoder.entry.gaussian is not None
-            else "No figures yet. Compare it under “Promote”, or on the Compare page.",
-            icon=":material/query_stats:",
-        )
-        return
-    share = st.column_config.NumberColumn(format="%.3f")
-    draw_table(
-        [
-            {
-                "task": figure.task,
-                "measure": figure.measure,
-                "value": figure.value,
-                "on": figure.data,
-                "simplest rival": figure.rival,
-                "of the rival": figure.rival_value,
-                "from": source,
-            }
-            for source, figure in encoder.figures
-        ],
-        placeholder="",
-        column_config={"value": share, "of the rival": share},
-        key=f"figures-{encoder.entry.revision}",
-    )
 
 
 def _draw_card(encoder: EncoderSummary) -> None:
