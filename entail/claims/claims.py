@@ -108,10 +108,6 @@ def _claim_tokens(tokens: Tokens) -> tuple[str, str]:
     requested = _claim_request(tokens) if first.low in CLASSES["requests"] and len(tokens) > 1 else None
     if requested:
         return requested
-    second = _find_second_question(tokens)
-    if second:
-        text, rule = _claim_tokens(tokens[:second])
-        return f"{write_sentence(text)} {write_sentence(_claim_tokens(tokens[second + 1 :])[0])}", rule
     parsed = parse_question(tokens)
     placed = parsed is not None and parsed.in_place and parsed.wh in {"what", "which", "whom"}
     if first.is_auxiliary and len(tokens) > 1 and not placed:
@@ -120,18 +116,6 @@ def _claim_tokens(tokens: Tokens) -> tuple[str, str]:
         return _claim_other(tokens)
     text, rule = claim_question(parsed)
     return (text if rule == "in place" else add_context(text, parsed.before)), rule
-
-
-def _find_second_question(tokens: Tokens) -> int | None:
-    """Return the index of "and" between two questions: "when was he born and when did he die"."""
-    if tokens[0].low not in tags.WH:
-        return None
-    indices = (
-        index
-        for index in range(3, len(tokens) - 2)
-        if tokens[index].low == "and" and tokens[index + 1].low in tags.WH and tokens[index + 2].is_auxiliary
-    )
-    return next((index for index in indices if has_verb(tokens[:index])), None)
 
 
 def _claim_request(tokens: Tokens) -> tuple[str, str] | None:
@@ -156,11 +140,9 @@ def _claim_whether(tokens: Tokens) -> tuple[str, str]:
 def _claim_other(tokens: Tokens) -> tuple[str, str]:
     """Return the claim of a text without a question word."""
     cut = next((at + 1 for at in range(len(tokens) - 1) if tokens[at].ends_phrase), 0)
-    tail = tokens[cut:]
-    if cut and len(tail) > 1 and (tail[0].is_auxiliary or tail[0].low in CLASSES["requests"]):
-        inner = _claim_whether(tail) if tail[0].is_auxiliary else _claim_request(tail)
-        if inner:  # "In 1972, did Norway join"
-            return add_context(inner[0], tokens[:cut]), inner[1]
+    if cut and len(tokens) > cut + 1 and tokens[cut].is_auxiliary:  # "In 1972, did Norway join"
+        text, rule = _claim_whether(tokens[cut:])
+        return add_context(text, tokens[:cut]), rule
     if any(BLANK.search(token.text) for token in tokens):
         return BLANK.sub("something known", lower_first(tokens)), "in place"
     if len(tokens) > 2 and tokens[-1].low in _OPEN_ENDS and any(token.is_verb for token in tokens):

@@ -203,7 +203,7 @@ def _order(auxiliary: Token, rest: Tokens, gap: Gap) -> Clause:
         return Clause(join(rest), gap, _is_stranded(rest))  # "did the team won": nothing is inflected
     if index is None:
         raise UnclearClauseError(join(rest))
-    if rest[index - 1].low == "not" or not lexicon.verb_share(rest[index].low):
+    if rest[index - 1].low == "not":
         return _join_clause(rest[:index], auxiliary, rest[index:], gap)
     predicate = [_inflect(rest[index], auxiliary), *rest[index + 1 :]]
     if len(predicate) > 2 and predicate[1].low in {"and", "or"} and predicate[2].base_share >= 0.15:

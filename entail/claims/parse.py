@@ -13,8 +13,6 @@ from entail.claims.tags import Token, Tokens, has_verb
 _FOCUS = tags.PREPOSITIONS | CLASSES["focus"]
 _ADVERBIAL = tags.PREPOSITIONS | CLASSES["adverbial"]
 _BEFORE_PLACED = frozenset({"by", "of", "since", "from", "until", "for", "with", "to"})
-_EXACTLY = frozenset({"exactly", "precisely", "specifically", "actually"})
-_SUBJECTS = tags.PERSONAL | tags.POSSESSIVES | tags.ARTICLES | {"this"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +125,6 @@ def _is_led(tokens: Tokens) -> bool:
 def _parse_phrase(tokens: Tokens, *, leading: bool) -> ParsedQuestion:
     """Parse a question that begins with its question word."""
     wh, tail = tokens[0].low, tuple(tokens[1:])
-    if len(tail) > 1 and tail[0].low in {"and", "or"} and tail[1].low in tags.WH:  # "when and where"
-        return _parse_phrase(tail[1:], leading=leading)
-    if len(tail) > 1 and tail[0].low in _EXACTLY and tail[1].is_auxiliary:
-        tail = tail[1:]
     if wh == "how":
         return _parse_how(tail, leading=leading)
     cut = 0
@@ -148,8 +142,6 @@ def _parse_how(tail: tuple[Token, ...], *, leading: bool) -> ParsedQuestion:
     if not tail:
         return ParsedQuestion("how")
     first, low = tail[0], tail[0].low
-    if low == "else":
-        return ParsedQuestion("how", tail[:1], tail[1:])
     if low == "come":
         return ParsedQuestion("why", clause=tail[1:])
     if low in {"many", "much"}:
@@ -178,13 +170,6 @@ def _find_noun_end(tail: Tokens, *, leading: bool) -> int:
         verb = (_find_unlisted_verb(tail) or len(tail)) if leading else len(tail)
     if verb == len(tail):
         return verb
-    if not tail[verb].is_auxiliary:
-        for index in range(1, verb):  # not inverted: "what year | the Titanic sank"
-            before = tail[index - 1]
-            joined = before.is_preposition or before.low in {"and", "or", "that", "to"} or before.ends_phrase
-            verbal = before.may_be("ing") or before.is_finite
-            if tail[index].low in _SUBJECTS and not (tail[index].is_quoted or joined or verbal):
-                return index
     fixed = tags.TIME_ADVERBS | {"all", "long"} if tail[verb].is_auxiliary else {"all"}
     while verb > 1 and tail[verb - 1].is_adverb and tail[verb - 1].low not in fixed:
         verb -= 1

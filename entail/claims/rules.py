@@ -241,13 +241,8 @@ def _claim_in_place(parsed: ParsedQuestion) -> str:
     if noun and noun[0].low in (tags.PREPOSITIONS - {"of"}) | tags.CONJUNCTIONS | {"to", "when"}:
         noun, rest = (), noun + rest
     before = [*parsed.before, *parsed.preposition]
-    if noun and noun[0].low == "else":
-        kind = {"who": "someone", "whom": "someone", "where": "somewhere"}.get(parsed.wh, "something")
-        phrase = f"{kind} else known{with_space(noun[1:])}"
-    elif parsed.wh in COUNTS:
+    if parsed.wh in COUNTS:
         phrase = _count(replace(parsed, noun=noun))
-    elif parsed.wh == "whose":
-        phrase = f"a known person's{with_space(noun)}"
     elif parsed.wh == "how degree":
         phrase = f"a known measure of how{with_space(noun)}"
     elif parsed.wh in _PLACED:

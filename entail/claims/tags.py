@@ -221,13 +221,11 @@ def expand_contractions(tokens: Tokens) -> list[Token]:
         stem, _, clitic = token.low.partition("'")
         if "'" not in token.low:
             stem, clitic = plain, token.low[len(plain) :]
-        after = [later.low for later in tokens[index + 1 : index + 3]]
         if stem not in WH or clitic not in _CLITICS or token.is_opaque:
             expanded.append(token)
-        elif stem == "who" and after[1:] and after[1] in AUXILIARIES:  # a slip for "whose"
-            expanded.append(Token("whose", "whose"))
         else:
-            verb = "has" if clitic == "s" and after[:1] == ["been"] else _CLITICS[clitic]
+            is_has = clitic == "s" and index + 1 < len(tokens) and tokens[index + 1].low == "been"
+            verb = "has" if is_has else _CLITICS[clitic]
             expanded += [Token(stem, stem), Token(verb, verb)]
     return expanded
 

@@ -26,6 +26,7 @@ from entail.data.tables import (
     first_line,
     guess_delimiter,
     longest_columns,
+    named_columns,
     rows_of,
     sample_texts,
     sentence,
@@ -293,11 +294,9 @@ def _rows(
 
 
 def _pick(names: Iterable[str], column: str | None, usual: Sequence[str]) -> str | None:
-    """Return the name of `column`, or the first usual one without it; exact, or else in any case."""
+    """Return the name of `column`, exact or else in any case; without it the first usual one."""
     names = list(names)
     if column in names:
         return column
-    by_case = {name.strip().lower(): name for name in reversed(names)}
-    if column is not None:
-        return by_case.get(column.strip().lower())
-    return next((by_case[name] for name in usual if name in by_case), None)
+    aliases = tuple(usual) if column is None else (column.strip().lower(),)
+    return named_columns(names, {"text": aliases}).get("text")

@@ -7,12 +7,13 @@ import csv
 import io
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from statistics import fmean
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from entail.data.reading import (
     DAMAGED,
@@ -28,9 +29,6 @@ from entail.data.reading import (
 from entail.errors import FormatError
 
 T = TypeVar("T")
-
-TableFormat = Literal["jsonl", "official_text", "sick", "table", "parquet"]
-"""`official_text`: .txt of SNLI and MultiNLI; `sick`: SICK.txt; `table`: CSV or TSV of spreadsheets."""
 
 Row = Mapping[str, Any]
 Lines = Iterator[tuple[int, list[str] | FormatError]]
@@ -48,9 +46,10 @@ SAMPLE_ROWS = 20
 """Rows by which columns of texts are told from others."""
 
 TAB = "\t"
-_PARSES = "sentence1_binary_parse"
-"""A column of the official .txt files alone."""
+_RAW = ({"sentence1_binary_parse"}, {"sentence_a", "sentence_b"})
+"""Columns of the official .txt files of SNLI, MultiNLI and SICK, in which no cell is quoted."""
 _PARQUET = b"PAR1"
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,10 @@ class Table:
     numeric labels.
     """
 
-    format: TableFormat
     columns: tuple[str, ...]
     rows: Iterator[tuple[int, Row | FormatError]]
+    unit: str = "line"
     label_names: tuple[str, ...] = ()
-
-    @property
-    def unit(self) -> str:
-        """What the numbers of the rows count."""
-        return "row" if self.format == "parquet" else "line"
 
     def readable(self) -> Iterator[tuple[int, Row]]:
         """Yield the rows.
@@ -103,10 +97,8 @@ def rows_of(text: str, file_name: str, *, delimiter: str | None = None) -> Table
     if first.lstrip().startswith("{"):
         return _read_jsonl(text, file_name)
     names = {cell.lower() for cell in split_cells(first)}
-    kind: TableFormat = "table"
-    lines = read_cells(text, delimiter or guess_delimiter(first), file_name)
-    if {"sentence_a", "sentence_b"} <= names or _PARSES in names:  # no cell is quoted
-        kind = "official_text" if _PARSES in names else "sick"
+    lines = _cells(text, delimiter or guess_delimiter(first), file_name)
+    if any(columns <= names for columns in _RAW):
         lines = ((number, line.split(TAB)) for number, line in text_lines(text))
     header = next(lines, (0, None))[1]
     if header is None:
@@ -118,7 +110,7 @@ def rows_of(text: str, file_name: str, *, delimiter: str | None = None) -> Table
     for name in map(str.strip, header):
         counts[name] += 1
         columns.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
-    return Table(kind, tuple(columns), _with_names(lines, columns, file_name))
+    return Table(tuple(columns), _with_names(lines, columns, file_name))
 
 
 def first_line(text: str) -> str:
@@ -138,7 +130,7 @@ def guess_delimiter(header: str) -> str:
     return delimiter if delimiter in header else "\x1f"
 
 
-def read_cells(text: str, delimiter: str, file_name: str) -> Lines:
+def _cells(text: str, delimiter: str, file_name: str) -> Lines:
     """Yield (line number, cells) of the rows that are not blank; only a CSV row may span lines."""
     if delimiter == TAB:
         yield from ((number, split_cells(line)) for number, line in text_lines(text))
@@ -170,14 +162,11 @@ def split_cells(line: str) -> list[str]:
     >>> split_cells('"so-called ""blue"" ice"\t"Go')
     ['so-called "blue" ice', '"Go']
     """
-    return [_unquote(cell) for cell in line.split(TAB)]
-
-
-def _unquote(cell: str) -> str:
-    bare = cell.strip()
-    if len(bare) > 1 and bare[0] == bare[-1] == '"' and '"' not in bare[1:-1].replace('""', ""):
-        return bare[1:-1].replace('""', '"')
-    return cell
+    quoted = (_QUOTED.fullmatch(cell) for cell in line.split(TAB))
+    return [
+        match[1].replace('""', '"') if match else cell
+        for match, cell in zip(quoted, line.split(TAB), strict=True)
+    ]
 
 
 def _with_names(
@@ -270,23 +259,20 @@ def _is_parquet(source: Source) -> bool:
 
 def _read_jsonl(text: str, file_name: str) -> Table:
     """Read one object a line; the columns are those of the first readable one."""
-    rows = _objects(text, file_name)
-    before = []
+
+    def parse(number: int, line: str) -> tuple[int, Row | FormatError]:
+        try:
+            return number, parse_object(line, source=file_name, line=number)
+        except FormatError as error:
+            return number, error
+
+    rows = starmap(parse, text_lines(text))
+    before: list[tuple[int, Row | FormatError]] = []
     for number, row in rows:
         before.append((number, row))
-        if isinstance(row, dict):
-            return Table("jsonl", tuple(row), chain(before, rows))
-    first = before[0][1]
-    assert isinstance(first, FormatError)
-    raise first
-
-
-def _objects(text: str, file_name: str) -> Iterator[tuple[int, Row | FormatError]]:
-    for number, line in text_lines(text):
-        try:
-            yield number, parse_object(line, source=file_name, line=number)
-        except FormatError as error:
-            yield number, error
+        if not isinstance(row, FormatError):
+            return Table(tuple(row), chain(before, rows))
+    raise before[0][1]  # type: ignore[misc]  # a `FormatError`, as are all
 
 
 def _read_parquet(source: Source, file_name: str) -> Table:
@@ -314,4 +300,4 @@ def _read_parquet(source: Source, file_name: str) -> Table:
         names = tuple(map(str, features["label"]["names"]))
     except (KeyError, TypeError, ValueError, RecursionError):
         names = ()
-    return Table("parquet", tuple(schema.names), rows(), names)
+    return Table(tuple(schema.names), rows(), "row", names)

@@ -70,9 +70,7 @@ def world() -> World:
                 gold[uid] = ("CENTRAL", "GROUNDING", "LEXGLUE")[number]
         for version in range(2):
             stem = " ".join([words[version], str(draw.choice(WORDS[2 * TOPICS :]))])
-            questions.append(
-                Question(f"Q{topic}-{version}", stem, words[1 - version], gold, ("SUCCESS",), "Easy", True)
-            )
+            questions.append(Question(f"Q{topic}-{version}", stem, words[1 - version], gold))
     return World(FactTables(tuple(facts)), tuple(questions[:18]), tuple(questions[18:]))
 
 

@@ -64,7 +64,7 @@ def test_official_jsonl() -> None:
         NliPair(" The rights ", "Rights. ", "entailment"),
         NliPair("A\u2028B", "C", "contradiction"),
     )
-    assert (reading.format, reading.source) == ("jsonl", "dev.jsonl")
+    assert reading.source == "dev.jsonl"
     assert reading.other_labels == {"-": 1}
     assert reading.counts == {"entailment": 1, "neutral": 1, "contradiction": 1}
     assert (reading.skipped, reading.unreadable) == (1, 0)
@@ -78,7 +78,6 @@ def test_official_text_takes_quotation_marks_as_they_are() -> None:
         "contradiction\t( a )\t( b )\t(ROOT)\t(ROOT)\tone\ttwo\t3\t3c\tslate\tcontradiction",
     ]
     reading = read_nli("\n".join(rows).encode())
-    assert reading.format == "official_text"
     assert reading.pairs == (
         NliPair('"It\'s you," he said.', "n/a", "entailment"),
         NliPair('"Go', 'No one "went', "neutral"),
@@ -88,7 +87,6 @@ def test_official_text_takes_quotation_marks_as_they_are() -> None:
 
 def test_sick_keeps_both_directions() -> None:
     reading = read_nli(SICK_FILE)
-    assert reading.format == "sick"
     assert [pair.label for pair in reading.pairs] == ["entailment", "entailment", "neutral", "contradiction"]
     assert [pair.bilateral for pair in reading.pairs] == [False, True, False, False]
     assert reading.pairs[2] == NliPair('He says "no', "It rains", "neutral", "contradiction", "neutral")
@@ -140,7 +138,6 @@ COLUMNS = {"premise": ["a", "b", "c", "d"], "hypothesis": ["1", "2", "3", "4"], 
 def test_parquet_of_the_hub(tmp_path: Path, names: list[str] | None) -> None:
     (tmp_path / "x.parquet").write_bytes(parquet(COLUMNS, names=names))
     reading = read_nli(tmp_path / "x.parquet")
-    assert reading.format == "parquet"
     assert [pair.label for pair in reading.pairs] == (names or ["entailment", "neutral", "contradiction"])
     assert reading.other_labels == {"-1": 1}
 

@@ -26,14 +26,12 @@ TEXTS = [
 FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(TEXTS)))
 
 
-def asked(
-    id_: str, gold: dict[str, str], *, level: str | None = "Easy", stem: str = "What melts?"
-) -> Question:
-    return Question(id_, stem, "ice", gold, level=level)
+def asked(id_: str, gold: dict[str, str]) -> Question:
+    return Question(id_, "What melts?", "ice", gold)
 
 
 ONE = asked("Q1", {"u1": "CENTRAL", "u2": "GROUNDING", "u0": "CENTRAL"})
-TWO = asked("Q2", {"u3": "CENTRAL"}, level="Challenge")
+TWO = asked("Q2", {"u3": "CENTRAL"})
 LOST = asked("Q3", {"u3": "CENTRAL", "gone": "LEXGLUE"})
 BLIND = asked("Q4", {})
 IN_ORDER = np.arange(6)

@@ -173,7 +173,7 @@ def test_a_file_is_a_file(hub: Hub, tmp_path: Path) -> None:
     Path("me").mkdir()
     Path("me", "mine").write_text(text, encoding="utf-8")
     assert load_nli("me/mine").pairs == (NliPair("p", "h", "neutral"),)
-    assert load_nli(Path("me", "mine")).format == "table"
+    assert load_nli(Path("me", "mine")).pairs
     for name in ("snli/dev.jsonl", "SICK.TXT", "nowhere", "../snli/x", "a b/c"):
         with pytest.raises(FormatError):
             load_nli(name)

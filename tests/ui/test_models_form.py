@@ -235,7 +235,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
         read.append((str(source), split))
         if "missing" in str(source):
             raise HubError("the Hub cannot be reached", reason="offline")
-        return NliReading(PAIRS, str(source), "parquet", {"-": 4})
+        return NliReading(PAIRS, str(source), {"-": 4})
 
     monkeypatch.setattr("entail.evaluation.nli.sources.load_nli", load)
     return read

@@ -24,7 +24,6 @@ from entail.data.reading import Source, shorten, source_name
 from entail.data.tables import (
     SENTENCES,
     Row,
-    TableFormat,
     named_columns,
     parse_rows,
     read_rows,
@@ -85,7 +84,6 @@ class NliReading:
 
     pairs: tuple[NliPair, ...]
     source: str
-    format: TableFormat
     other_labels: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
     unreadable: int = 0
@@ -106,7 +104,6 @@ class NliReading:
         """Return the counts, without the pairs, as a JSON-serialisable dict."""
         return {
             "source": self.source,
-            "format": self.format,
             "pairs": len(self.pairs),
             "labels": dict(self.counts),
             "skipped": {
@@ -156,7 +153,7 @@ def read_nli(
             f"{file_name}: expected a column SemEval_set to choose split {split!r} by, found none; leave the "
             "split out, or name the file of that split"
         )
-    order = table.label_names or (LABELS if numbered or table.format == "parquet" else ())
+    order = table.label_names or (LABELS if numbered or table.unit == "row" else ())
     other: Counter[str] = Counter()
     splits: dict[str, None] = {}
     empty = 0
@@ -187,9 +184,7 @@ def read_nli(
     pairs = tuple(pair for pair in parsed if pair is not None)
     if split is not None and splits and not any(is_split(row_split, split) for row_split in splits):
         raise SettingsError(f"{file_name}: expected a split among {', '.join(splits)}, found {split!r}")
-    reading = NliReading(
-        pairs, file_name, table.format, dict(other.most_common()), empty, unreadable, tuple(problems)
-    )
+    reading = NliReading(pairs, file_name, dict(other.most_common()), empty, unreadable, tuple(problems))
     if not pairs:
         labels = f"; labels: {', '.join(map(repr, list(other)[:5]))}" if other else ""
         first = f"; the first unreadable row: {problems[0]}" if problems else ""

@@ -14,7 +14,7 @@ beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
 text         one passage or question a line
 ===========  =======================================================================================
 
-All but SQuAD, CSV and tables of questions are streamed: 21 million passages are never in memory.
+All but SQuAD and CSV are streamed: 21 million passages are never in memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from entail.data.passages.html import without_tags
 from entail.data.passages.rows import Passage, Question, passages_of, question_of, squad_paragraphs
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
 from entail.data.reading import parse_json, read_text, shorten
-from entail.data.tables import Row, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -43,7 +43,7 @@ QUESTION_COLUMNS = ("question", "query", "questions")
 ANSWER_COLUMNS = ("answer", "answers")
 """Column names of questions and of their answers, in any case."""
 
-Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
+Format = Literal["squad", "dpr", "jsonl", "text", "beir"]
 
 _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
@@ -102,13 +102,16 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
     elif kind == "squad":
         for _, _, questions in _squad(path):
             yield from questions
-    elif kind in {"dpr", "jsonl"}:
+    elif kind != "text":
         for number, location, row in _rows(path, kind):
             yield question_of(row, number, f"{path}, {location}")
-    elif _has_header(path, "question", _QUESTION_PARTS):
-        yield from _question_table(path)
-    else:
+    elif (table := _table(path, _QUESTION_PARTS, "question")) is None:
         yield from _question_lines(path)
+    else:
+        for count, (_, cells) in enumerate(table, start=1):
+            if cells["question"]:
+                id_, answers = cells.get("id") or str(count), _answers(cells.get("answer", ""))
+                yield Question(id_, cells["question"], answers)
 
 
 def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
@@ -141,10 +144,8 @@ def _format(path: Path) -> Format:
         return "beir"
     head = read_head(path, _HEAD)
     first = head.split("\n", 1)[0]
-    if head.startswith("["):
-        return "dpr"
     if not head.startswith("{"):
-        return "table" if "\t" in first else "text"
+        return "dpr" if head.startswith("[") else "text"
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):  # an object goes on: over further lines, or beyond the head
@@ -158,16 +159,17 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
     kind = _format(path)
     if kind == "beir":
         path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
-    if kind == "table":
-        yield from _passage_lines(path)
-    elif kind == "text":
-        yield from _passage_table(path) if _has_header(path, "text", _PASSAGE_PARTS) else _text_lines(path)
-    else:
-        hashes: set[int] = set()  # ids of a training file's passages are many
-        for location, passage in _json_passages(path, kind):
-            if hash(passage.id) not in hashes:
-                hashes.add(hash(passage.id))
-                yield location, passage
+    if kind == "text":
+        for number, cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
+            # A line's number is no id: those of two files would be the same.
+            passage_id = cells.get("id") or premise_key(cells["text"])
+            yield f"line {number}", Passage(passage_id, cells["text"], cells.get("title", ""))
+        return
+    hashes: set[int] = set()  # ids of a training file's passages are many
+    for location, passage in _json_passages(path, kind):
+        if hash(passage.id) not in hashes:
+            hashes.add(hash(passage.id))
+            yield location, passage
 
 
 def _json_passages(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
@@ -185,72 +187,54 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
     return ((number, f"{unit} {number}", row) for number, row in rows)
 
 
-def _text_lines(path: Path) -> Iterator[tuple[str, Passage]]:
-    for number, line in lines(path):
-        if line.strip():  # not its number as id: those of two files would be the same
-            yield f"line {number}", Passage(premise_key(line), line)
+def _table(
+    path: Path, parts: Mapping[str, tuple[str, ...]], needed: str
+) -> Iterator[tuple[int, dict[str, str]]] | None:
+    """Return the line and the cells of the columns of usual names; None without a header of several columns.
+
+    A TSV is streamed; a row of a CSV may span lines.
+    """
+    header = read_head(path, _HEAD).split("\n", 1)[0].rstrip("\r")
+    delimiter = guess_delimiter(header)
+    names = (
+        split_cells(header) if delimiter == TAB else [n.strip().strip('"') for n in header.split(delimiter)]
+    )
+    columns = named_columns(names, parts)
+    if len(names) < 2 or needed not in columns:
+        return None
+    if delimiter == TAB:
+        rows = (
+            (number, dict(zip(names, split_cells(line), strict=False)))
+            for number, line in lines(path)
+            if number > 1 and line.strip()
+        )
+    else:
+        table = read_rows(path, max_bytes=_MAX_BYTES)
+        columns, rows = named_columns(table.columns, parts), table.readable()
+    return (
+        (number, {part: str(row.get(column, "")).strip() for part, column in columns.items()})
+        for number, row in rows
+    )
 
 
-def _passage_lines(path: Path) -> Iterator[tuple[str, Passage]]:
-    """Read a TSV as a stream: id, text and perhaps title, or columns named by the first line."""
-    at, titled = {"id": 0, "text": 1, "title": 2}, False
+def _passage_lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read a passage a line, where the first line has tabs after its id and perhaps before a title."""
+    is_tsv = TAB in read_head(path, _HEAD).split("\n", 1)[0]
     for number, line in lines(path):
-        parts = line.split("\t")
-        if not line.strip():
-            continue
-        if number == 1 and "text" in (names := named_columns(parts, _PASSAGE_PARTS)):
-            at = {part: parts.index(name) for part, name in names.items()}
-            titled = "title" in at
-            continue
-        cells = {part: parts[index] for part, index in at.items() if index < len(parts)}
-        if "text" not in cells:
+        cells = line.split(TAB) if is_tsv else ["", line]
+        if len(cells) > 1:
+            title = cells[2].strip().strip('"') if len(cells) > 2 else ""
+            yield number, {"id": cells[0].strip(), "text": cells[1], "title": title}
+        elif line.strip():
             message = f"expected an id, a tab and a text, found {shorten(line)!r}"
             raise FormatError(message, source=str(path), line=number)
-        text = cells["text"]
-        if titled:  # csv's quotes, as psgs_w100.tsv has them
-            (text,) = split_cells(text)
-        title = cells.get("title", "").strip().strip('"')
-        yield f"line {number}", Passage(cells.get("id", "").strip() or premise_key(text), text, title)
-
-
-def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
-    for number, cells in _table(path, _PASSAGE_PARTS):
-        id_ = cells.get("id") or premise_key(cells["text"])
-        yield f"line {number}", Passage(id_, cells["text"], cells.get("title", ""))
-
-
-def _question_table(path: Path) -> Iterator[Question]:
-    for count, (_, cells) in enumerate(_table(path, _QUESTION_PARTS), start=1):
-        if cells["question"]:
-            yield Question(
-                cells.get("id") or str(count), cells["question"], _answers(cells.get("answer", ""))
-            )
-
-
-def _table(path: Path, parts: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line and the cells of the columns that have usual names."""
-    table = read_rows(path, max_bytes=_MAX_BYTES)
-    columns = named_columns(table.columns, parts)
-    for number, row in table.readable():
-        yield number, {part: _cell(row, column) for part, column in columns.items()}
-
-
-def _cell(row: Row, column: str) -> str:
-    return str(row.get(column, "")).strip()
-
-
-def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether the first line has several columns, one of them known as that part."""
-    header = read_head(path, _HEAD).split("\n", 1)[0]
-    cells = [cell.strip().strip('"') for cell in header.split(guess_delimiter(header))]
-    return len(cells) > 1 and part in named_columns(cells, usual)
 
 
 def _question_lines(path: Path) -> Iterator[Question]:
     """Read a question a line, perhaps after its id, or before its answer or a list of answers."""
     headed = False
     for number, line in lines(path):
-        first, *cells = [part.strip() for part in (split_cells(line) if headed else line.split("\t"))]
+        first, *cells = [part.strip() for part in (split_cells(line) if headed else line.split(TAB))]
         if not line.strip():
             continue
         if number == 1 and line.strip().strip('"').lower() in QUESTION_COLUMNS:

@@ -8,22 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from entail.data.worldtree.tables import (
-    FactTables,
-    read_rows,
-)
+from entail.data.tables import TAB, read_rows
+from entail.data.worldtree.tables import FactTables
 from entail.errors import FormatError
 
 Release = Literal["2019", "2020"]
 """TextGraphs' shared tasks: 2019 on WorldTree V1, 2020 on V2.1."""
 
-CENTRAL, GROUNDING, LEXICAL_GLUE = "CENTRAL", "GROUNDING", "LEXGLUE"
-ROLES = (CENTRAL, GROUNDING, LEXICAL_GLUE)
-"""Roles of nearly all facts; a few are BACKGROUND, ROLE, NEG or NE."""
+CENTRAL, GROUNDING = "CENTRAL", "GROUNDING"
+"""Roles of most facts; others are LEXGLUE, BACKGROUND, ROLE, NEG or NE."""
 
 _USABLE = frozenset({"SUCCESS", "READY"})
 _NEEDED = ("questionid", "answerkey", "question", "explanation", "flags")
-_LEVELS: Mapping[Release, str] = {"2019": "fold", "2020": "arcset"}
 
 
 @dataclass(frozen=True)
@@ -35,19 +31,15 @@ class Question:
         stem: The question without its answers.
         answer: The correct answer.
         gold: Uid of each fact of the explanation -> its role, in order; empty in a blind file.
-        level: `Easy` or `Challenge`, None without one.
         usable: Whether the shared task of its release scores it: SUCCESS or READY is the only flag (2020),
             is among the flags (2019).
-        choices: All answers, in order; empty where they are unknown.
     """
 
     id: str
     stem: str
     answer: str
     gold: Mapping[str, str]
-    level: str | None = None
     usable: bool = True
-    choices: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -100,10 +92,8 @@ def read_questions(file: Path) -> QuestionReading:
     Raises:
         FormatError: If the file cannot be read, lacks a column, or holds no question that can be read.
     """
-    header, rows = read_rows(file)
-    columns: dict[str, int] = {}
-    for at, name in enumerate(header):
-        columns.setdefault(name.lower(), at)  # the 2019 files have two columns AnswerKey, which agree
+    table = read_rows(file, name=file.name, delimiter=TAB)
+    columns = {name.lower(): name for name in table.columns}  # the two AnswerKey of 2019 agree
     absent = [name for name in _NEEDED if name not in columns]
     if absent:
         raise FormatError(
@@ -112,14 +102,14 @@ def read_questions(file: Path) -> QuestionReading:
             source=file.name,
             line=1,
         )
-    kind: Release = "2020" if _LEVELS["2020"] in columns else "2019"
+    kind: Release = "2020" if "arcset" in columns else "2019"
     questions, problems, warnings = [], [], []
-    for number, cells in rows:
+    for number, cells in table.rows:
         location = f"{file.name}, line {number}"
-        if len(cells) != len(header):
-            problems.append(f"{location}: expected {len(header)} cells, found {len(cells)}")
+        if isinstance(cells, FormatError) or len(cells) != len(table.columns):
+            problems.append(f"{location}: expected {len(table.columns)} cells, found fewer or more")
             continue
-        row = {name: cells[at] for name, at in columns.items()}
+        row = {name: str(cells[column]).strip() for name, column in columns.items()}
         location += f" ({row['questionid'] or 'no id'})"
         gold, wrong = explanation(row["explanation"])
         warnings += [f"{location}: expected uid|ROLE in the explanation, found {entry!r}" for entry in wrong]
@@ -128,20 +118,9 @@ def read_questions(file: Path) -> QuestionReading:
         except FormatError as error:
             problems.append(f"{location}: {error}")
             continue
-        flags = tuple(row["flags"].upper().split())
-        usable = set(flags) & _USABLE if kind == "2019" else len(flags) == 1 and flags[0] in _USABLE
-        level = row.get(_LEVELS[kind], "").capitalize()
-        questions.append(
-            Question(
-                id=row["questionid"],
-                stem=stem,
-                answer=answer,
-                gold=gold,
-                level=level if level in ("Easy", "Challenge") else None,
-                usable=bool(usable),
-                choices=tuple(choices(row["question"])[1].values()),
-            )
-        )
+        flags = row["flags"].upper().split()
+        usable = bool(_USABLE & {*flags}) and (kind == "2019" or len(flags) == 1)
+        questions.append(Question(row["questionid"], stem, answer, gold, usable))
     if not questions:
         first = f", the first of {len(problems)} rows: {problems[0]}" if problems else ""
         raise FormatError(f"expected questions, found none that can be read{first}", source=file.name)
@@ -161,10 +140,6 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     """
     stem, answers = choices(question)
     label = key.strip().upper()
-    if label not in answers and len(label) == 1:
-        # A key by number of answers that are lettered, or the other way round.
-        other = "123456789".find(label) if label.isdigit() else ord(label) - ord("A")
-        label = dict(enumerate(answers)).get(other, label)
     if not stem or not answers.get(label):
         labels = ", ".join(answers) or "none"
         raise FormatError(
@@ -195,8 +170,6 @@ def gold_positions(question: Question, facts: FactTables) -> list[int]:
 
 
 _BRACKETS = re.compile(r"\(([A-Z]|[1-9])\)")
-_LOOSE = re.compile(r"(?<![\w(])([A-Z]|[1-9])[.)](?=\s)")
-"""Markers without the first bracket; they count only behind a question mark, for "B. C." is a name."""
 
 
 def choices(question: str) -> tuple[str, Mapping[str, str]]:
@@ -204,17 +177,10 @@ def choices(question: str) -> tuple[str, Mapping[str, str]]:
 
     >>> choices("What melts (if warm)? (A) ice (B) a rock")
     ('What melts (if warm)?', {'A': 'ice', 'B': 'a rock'})
-    >>> choices("Which is a mammal? 1. a frog 2. a bat")
-    ('Which is a mammal?', {'1': 'a frog', '2': 'a bat'})
     >>> choices("What did George W. Bush and B. Obama say?")
     ('What did George W. Bush and B. Obama say?', {})
     """
     best = _series(list(_BRACKETS.finditer(question)))
-    if not best:
-        end = question.rfind("?") + 1
-        best = _series(list(_LOOSE.finditer(question, end))) if end else []
-        if best and question[end : best[0].start()].strip():
-            best = []
     if not best:
         return question, {}
     ends = [marker.start() for marker in best[1:]] + [len(question)]

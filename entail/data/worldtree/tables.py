@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from entail.data.reading import MAX_BYTES, read_text, text_lines
-from entail.data.tables import split_cells
+from entail.data.reading import MAX_BYTES
+from entail.data.tables import TAB, read_rows
 from entail.errors import FormatError
 
 SUFFIXES = (".tsv", ".tsv.gz")
@@ -156,38 +156,29 @@ def open_release(release: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the header of a TSV, and (line number, cells) of each row that is not blank.
-
-    Raises:
-        FormatError: If the file cannot be read or its first line is blank.
-    """
-    text = read_text(file, name=file.name)
-    if not text.split("\n", 1)[0].strip():
-        raise FormatError("expected a header of column names, found none", source=file.name, line=1)
-    rows = [(number, [cell.strip() for cell in split_cells(line)]) for number, line in text_lines(text)]
-    return rows[0][1], rows[1:]
-
-
 def _read_table(file: Path) -> tuple[list[Fact], list[str]]:
     """Return the facts of a table, and a message for each row that cannot be read."""
     name = file.name
-    header, rows = read_rows(file)
-    uids = [i for i, title in enumerate(header) if title.startswith(_SKIP) and "UID" in title.upper()]
+    table = read_rows(file, name=name, delimiter=TAB)
+    uids = [title for title in table.columns if title.startswith(_SKIP) and "UID" in title.upper()]
     if not uids:
         raise FormatError(
-            f"expected a column '{_SKIP} UID', found {len(header)} columns without it", source=name, line=1
+            f"expected a column '{_SKIP} UID', found {len(table.columns)} columns without it",
+            source=name,
+            line=1,
         )
-    words = [i for i, title in enumerate(header) if title and not title.startswith(_SKIP)]
-    table = name.split(".", 1)[0]
+    words = [title for title in table.columns if title and not title.startswith((_SKIP, " ("))]
     facts, problems = [], []
-    for number, cells in rows:
-        uid = cells[uids[-1]] if uids[-1] < len(cells) else ""
-        text = " ".join(" ".join(cells[i] for i in words if i < len(cells)).split())
+    for number, row in table.rows:
+        if isinstance(row, FormatError):
+            problems.append(str(row))
+            continue
+        uid = str(row.get(uids[-1], "")).strip()
+        text = " ".join(" ".join(str(row.get(title, "")) for title in words).split())
         if not uid or " " in uid:
-            problems.append(f"{name}, line {number}: expected a uid in column {uids[-1] + 1}, found none")
+            problems.append(f"{name}, line {number}: expected a uid in column {uids[-1]!r}, found none")
         elif not text:
             problems.append(f"{name}, line {number}: expected words, found a uid alone ({uid})")
         else:
-            facts.append(Fact(uid, text, table))
+            facts.append(Fact(uid, text, name.split(".", 1)[0]))
     return facts, problems

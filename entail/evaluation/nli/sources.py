@@ -98,7 +98,6 @@ def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split
     return NliReading(
         pairs=tuple(pair for part in parts for pair in part.pairs),
         source=repo,
-        format=parts[0].format,
         other_labels=dict(sum((Counter(part.other_labels) for part in parts), Counter[str]())),
         empty=sum(part.empty for part in parts),
         unreadable=sum(part.unreadable for part in parts),
