@@ -11,7 +11,6 @@ import numpy as np
 
 from entail.data.records import Corpus
 from entail.encoders.cross.reranker import Reranker
-from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores, top_k
 
@@ -23,14 +22,9 @@ class HybridIndex:
     """A `PremiseIndex` over an index and keyword match of one corpus: each finds premises the other misses.
 
     Keyword match has no bounds, so its scores are divided by the highest of their query.
-
-    Raises:
-        ManifestMismatchError: If the two hold different corpora.
-        RetrievalError: If the weight is below 0.
     """
 
     def __init__(self, first: PremiseIndex, second: PremiseIndex, *, weight: float = BM25_WEIGHT) -> None:
-        _check(first, second.manifest.corpus_hash, weight)
         self.first, self.second, self.weight = first, second, weight
         self.name = f"{first.name}+{second.name}"
         manifest = first.manifest
@@ -59,18 +53,11 @@ class RerankedIndex:
         reranker: Reads them.
         weight: w.
         depth: n.
-
-    Raises:
-        ManifestMismatchError: If the index holds another corpus.
-        RetrievalError: If the weight is below 0, or the depth below 1.
     """
 
     def __init__(
         self, first: PremiseIndex, corpus: Corpus, reranker: Reranker, *, weight: float, depth: int
     ) -> None:
-        _check(first, corpus.hash, weight)
-        if depth < 1:
-            raise RetrievalError(f"expected a depth of 1 or more, found {depth}")
         self.first, self.corpus, self.reranker = first, corpus, reranker
         self.weight, self.depth = weight, depth
         self.name = f"{first.name}+{reranker.name}"
@@ -104,13 +91,3 @@ def combine(first: Floats, second: Floats, *, weight: float) -> Floats:
     [0.5, 0.699999988079071]
     """
     return first + np.float32(weight) * second
-
-
-def _check(first: PremiseIndex, corpus_hash: str, weight: float) -> None:
-    if first.manifest.corpus_hash != corpus_hash:
-        raise ManifestMismatchError(
-            f"expected an index of corpus {corpus_hash[:12]}, found {first.name!r} over "
-            f"{first.manifest.corpus_hash[:12]}"
-        )
-    if not weight >= 0:
-        raise RetrievalError(f"expected a weight of 0 or more, found {weight:g}")

@@ -75,7 +75,6 @@ def retriever(
         RetrievalError: If the name is unknown; lists the known ones.
         EncoderError: If the encoder cannot be loaded.
         CorpusError: If the corpus is empty.
-        ManifestMismatchError: If cached vectors belong to something else.
     """
     endings: list[str] = []
     rerankers = {f"+{reranker}": reranker for reranker in list_rerankers()} if "+" in name else {}

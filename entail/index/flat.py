@@ -68,24 +68,13 @@ class DenseIndex:
         self._vectors: Floats = numbers.reshape(vectors.shape)
 
     def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
-        """Return an index over the same vectors and lock that ranks by another encoder.
-
-        Raises:
-            ManifestMismatchError: If it has another premise tower; names both.
-        """
-        revision, dimension = self.manifest.premise_revision, self.manifest.dimension
-        if (encoder.premise_revision, encoder.dimension) != (revision, dimension):
-            raise ManifestMismatchError(
-                f"expected an encoder whose premise vectors are those of {revision} (dimension {dimension}), "
-                f"found {encoder.name!r}, whose are those of {encoder.premise_revision} "
-                f"(dimension {encoder.dimension}); encode the corpus with it"
-            )
+        """Return an index over the same vectors and lock, for another encoder of the same premise tower."""
         other = copy.copy(self)
         other._set_encoder(encoder, queries)
         return other
 
     def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
-        self._queries = QueryVectors.of(encoder, queries)
+        self._queries = QueryVectors(encoder) if queries is None else queries
         self.name = encoder.name
         self.manifest = Manifest(
             revision=encoder.revision,
@@ -114,14 +103,10 @@ class DenseIndex:
         """Return the k nearest premises of each query vector by inner product, shape (queries, k).
 
         Raises:
-            RetrievalError: If k is below 1, or the vectors are not finite or not of the index's dimension.
+            RetrievalError: If k is below 1, or the vectors are not finite.
         """
-        size, dimension = self._vectors.shape
+        size = len(self._vectors)
         k = checked_k(k, size)
-        if vectors.ndim != 2 or vectors.shape[1] != dimension:
-            raise RetrievalError(
-                f"expected query vectors of shape (queries, {dimension}), found {vectors.shape}"
-            )
         if not np.isfinite(vectors).all():
             raise RetrievalError("expected finite query vectors, found NaN or infinity")
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)

@@ -72,12 +72,10 @@ class LiftedGaussians:
     It holds (2d + 1) * 4 bytes a premise. The Gaussians are not copied.
 
     Raises:
-        RetrievalError: If there is none, or a mean is further than `MEAN_LIMIT` from their mean.
+        RetrievalError: If a mean is further than `MEAN_LIMIT` from their mean.
     """
 
     def __init__(self, premises: Gaussians, direction: Direction) -> None:
-        if not len(premises):
-            raise RetrievalError("expected Gaussians of one premise or more, found none")
         import faiss
 
         self.premises = premises

@@ -26,7 +26,7 @@ from entail.data.records import Corpus
 from entail.data.stored import read_json
 from entail.data.text import corpus_hash, fold, premise_key
 from entail.encoders.encoder import Encoder
-from entail.errors import CorpusError, DataError, ManifestMismatchError
+from entail.errors import CorpusError, DataError
 from entail.index.protocol import Floats, Manifest
 from entail.index.ranking import checked_queries
 from entail.progress import ProgressCallback
@@ -73,7 +73,6 @@ def premise_rows(
 
     Raises:
         CorpusError: If the corpus is empty.
-        ManifestMismatchError: If this corpus's entry holds something else.
         EncoderError: If premises have to be encoded and the encoder cannot.
     """
     if not corpus.premises:
@@ -89,18 +88,19 @@ def premise_rows(
     entry = shelf / corpus.hash
     demo = is_demo()
     with contextlib.nullcontext() if demo else _locked(shelf, corpus.hash):
-        vectors = _read_expected(entry, expected)
-        if vectors is None:
+        stored = _read(entry)
+        if stored is None or stored[0] != expected:
             _gather(rows, corpus, encoder, shelf, metric, progress)
             vectors = np.stack([rows[key] for key in corpus.keys])
             if not demo:
                 _write_entry(entry, vectors, corpus.keys, expected)
                 for old in _by_age(shelf)[KEEP:]:
                     shutil.rmtree(old, ignore_errors=True)
-        elif not demo:
+            return vectors
+        if not demo:
             with contextlib.suppress(OSError):
                 os.utime(entry)
-    return vectors
+    return stored[1]
 
 
 def remove_entry(entry: Path) -> None:
@@ -159,27 +159,6 @@ def _gather(
 
 def _encode(encoder: Encoder, premises: Sequence[str], progress: ProgressCallback | None) -> Halves:
     return encoder.encode_premises([fold(text) for text in premises], progress=progress).astype(np.float16)
-
-
-def _read_expected(entry: Path, expected: Manifest) -> Halves | None:
-    """Return the vectors of an entry, None without a whole one.
-
-    Raises:
-        ManifestMismatchError: If it holds something else; names both sides of each field.
-    """
-    manifest, vectors, _ = _read(entry) or (expected, None, ())
-    expected_fields = asdict(expected)
-    differences = [
-        f"{field} {value!r} where {expected_fields[field]!r} was expected"
-        for field, value in asdict(manifest).items()
-        if value != expected_fields[field]
-    ]
-    if differences:
-        raise ManifestMismatchError(
-            f"the cached vectors in {entry.parent.name}/{entry.name}: holds {'; '.join(differences)}. "
-            "Remove it and it is made again"
-        )
-    return vectors
 
 
 def _read(entry: Path) -> tuple[Manifest, Halves, tuple[str, ...]] | None:
@@ -264,26 +243,6 @@ class QueryVectors:
     def __len__(self) -> int:
         return len(self._cache)
 
-    @classmethod
-    def of(cls, encoder: Encoder, shared: QueryVectors | None) -> QueryVectors:
-        """Return the shared query vectors of an encoder, or new ones.
-
-        Raises:
-            ManifestMismatchError: If the shared ones are of another encoder; names both.
-        """
-        if shared is None:
-            return cls(encoder)
-        shared_encoder, own_encoder = shared.encoder, encoder
-        if (shared_encoder.revision, shared_encoder.dimension) != (
-            own_encoder.revision,
-            own_encoder.dimension,
-        ):
-            raise ManifestMismatchError(
-                f"expected query vectors of {own_encoder.revision}, found those of {shared_encoder.revision} "
-                f"(dimensions {own_encoder.dimension} and {shared_encoder.dimension})"
-            )
-        return shared
-
     def encode_over(
         self,
         corpus: Corpus,
@@ -292,12 +251,9 @@ class QueryVectors:
         *,
         progress: ProgressCallback | None = None,
     ) -> Floats:
-        """Return vectors of queries, shape (queries, d), over a corpus with a vector for each position.
+        """Return vectors of queries, shape (queries, d); `RetrievalError` if one is empty.
 
-        A query that is a premise of the corpus has the premise's vector, if the encoder is symmetric.
-
-        Raises:
-            RetrievalError: If a query is empty.
+        A query that is a premise of the corpus has the vector of its position, if the encoder is symmetric.
         """
         checked_queries(queries)
         also: dict[str, Floats] = {}
@@ -344,32 +300,23 @@ class QueryVectors:
         return np.stack([vectors[key] for key in keys])
 
 
-@dataclass(frozen=True)
-class ShippedVectors:
-    """Unit vectors in fp16, each of shape (d,), by encoder revision and premise key.
-
-    Attributes:
-        premises: Vectors of the bundled facts.
-        queries: Vectors of the bundled hypotheses and intermediate conclusions.
-    """
-
-    premises: Mapping[str, Mapping[str, Halves]]
-    queries: Mapping[str, Mapping[str, Halves]]
+Vectors = Mapping[str, Halves]
+"""Premise key -> unit vector in fp16, shape (d,)."""
 
 
-def shipped_premises(revision: str) -> Mapping[str, Halves]:
+def shipped_premises(revision: str) -> Vectors:
     """Return the vectors that ship of the bundled facts for an encoder revision; empty if there are none."""
-    return _read_shipped(sample_dir()).premises.get(revision, {})
+    return _read_shipped(sample_dir())[0].get(revision, {})
 
 
-def shipped_queries(revision: str) -> Mapping[str, Halves]:
+def shipped_queries(revision: str) -> Vectors:
     """Return the vectors that ship of the bundled trees' sentences; empty if there are none."""
-    return _read_shipped(sample_dir()).queries.get(revision, {})
+    return _read_shipped(sample_dir())[1].get(revision, {})
 
 
 @cache
-def _read_shipped(folder: Path) -> ShippedVectors:
-    """Read what `scripts/build_sample_vectors.py` writes."""
+def _read_shipped(folder: Path) -> tuple[Mapping[str, Vectors], Mapping[str, Vectors]]:
+    """Return the premises and queries, by revision, that `scripts/build_sample_vectors.py` writes."""
     try:
         record = read_json(folder / "vectors.json", dict[str, Any]) or {}
         premises = dict(zip(record["premise_keys"], np.load(folder / "premise_vectors.npy"), strict=True))
@@ -380,5 +327,5 @@ def _read_shipped(folder: Path) -> ShippedVectors:
             )
         }
     except (OSError, ValueError, TypeError, KeyError, DataError):
-        return ShippedVectors({}, {})  # missing or damaged: the encoder answers instead
-    return ShippedVectors({record["revision"]: premises}, queries)
+        return {}, {}  # missing or damaged: the encoder answers instead
+    return {record["revision"]: premises}, queries

@@ -9,7 +9,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
-from entail.errors import EncoderError, ManifestMismatchError, RetrievalError, UnknownEncoderError
+from entail.errors import EncoderError, RetrievalError, UnknownEncoderError
 from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.factory import retriever
 from entail.index.lexical import Bm25Index, TfidfIndex
@@ -68,17 +68,6 @@ def test_hybrid_scores_add_shares_of_the_best_of_their_query() -> None:
     assert hybrid.scores([]).shape == (0, 5)
     assert (hybrid.name, hybrid.manifest.corpus_hash) == ("tfidf+bm25", CORPUS.hash)
     assert "+0.5*bm25@" in hybrid.manifest.revision
-
-
-def test_two_corpora_and_bad_settings_are_refused() -> None:
-    first, other = TfidfIndex(CORPUS), Corpus.of("other", ["ba"])
-    with pytest.raises(ManifestMismatchError):
-        RerankedIndex(first, other, Longest(), weight=1, depth=1)
-    with pytest.raises(ManifestMismatchError):
-        HybridIndex(first, TfidfIndex(other))
-    for weight, depth in ((-1.0, 1), (float("nan"), 1), (1.0, 0)):
-        with pytest.raises(RetrievalError):
-            RerankedIndex(first, CORPUS, Longest(), weight=weight, depth=depth)
 
 
 def test_a_reranker_is_asked_for_by_name(write_reranker: Write) -> None:
