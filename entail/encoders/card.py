@@ -56,11 +56,9 @@ def read_card(folder: Path, name: str) -> Card | None:
         EncoderError: If it is no JSON object, a known field is not of its type, or the configuration of an
             adapter was changed since.
     """
-    record = read_json(folder / "entail.json")
+    record = read_json(folder / "entail.json", dict[str, Any])
     if record is None:
         return None
-    if not isinstance(record, dict):
-        raise EncoderError(f"{name}: expected an object in entail.json, found {str(record)[:60]}")
     card = read_form(Card, {key: value for key, value in record.items() if value is not None}, name=name)
     if card.adapter_digest and card.adapter_digest != (actual := adapter_digest(folder)):
         raise EncoderError(

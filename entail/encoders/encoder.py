@@ -181,13 +181,8 @@ class BiEncoder:
 
         Normalised vectors have length 1, so that their inner product is a cosine. Premises of an encoder by
         dot product keep their lengths, divided by :math:`\sqrt{d}`, about that of a vector after layer norm:
-        a query of length 1 ranks them as the query itself does.
-
-        Args:
-            texts: Texts; a lone surrogate is read as U+FFFD.
-            tower: The tower.
-            normalised: Whether to scale the vectors; must be False for Gaussians, whose rows are parameters.
-            progress: Receives the progress.
+        a query of length 1 ranks them as the query itself does. Gaussians, whose rows are parameters, must
+        not be normalised. A lone surrogate is read as U+FFFD.
         """
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, found one text")
@@ -241,9 +236,7 @@ class BiEncoder:
         return [groups[turn] for turn in np.random.default_rng(0).permutation(len(groups))]
 
     def _rounded(self, revision: str | None) -> str:
-        if revision is None:
-            raise EncoderError(f"{self._entry.name}: expected an entry with a revision; get it by resolve()")
-        return f"{revision}+bf16" if self._precision == "bf16" else revision
+        return f"{revision}+bf16" if self._precision == "bf16" else str(revision)
 
     def _loaded(self) -> Towers:
         with self._lock:

@@ -26,7 +26,6 @@ MAX_LENGTH = 512
 """Tokens read by a model without a limit of its own."""
 
 _ADAPTER = "default"
-_BOUNDLESS = 1_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -56,13 +55,13 @@ def sentence_transformer(
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-            if (model.max_seq_length or 0) > _BOUNDLESS:  # as T5's tokenizer may say
+            if (model.max_seq_length or 0) > 1_000_000:  # as T5's tokenizer may say
                 with contextlib.suppress(AttributeError):  # word vectors have no limit to set
                     model.max_seq_length = MAX_LENGTH
             if adapter is not None:
                 load_adapter(model, adapter, name=entry.name)
                 if entry.gaussian is not None:
-                    model = with_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
+                    model = replace_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
             return model.float()
     except EntailError:
         raise
@@ -98,14 +97,11 @@ def load_adapter(model: SentenceTransformer, folder: Path, *, name: str) -> None
         state = get_peft_model_state_dict(transformer, adapter_name=_ADAPTER, save_embedding_layers=False)
     except (RuntimeError, ValueError, TypeError, KeyError) as error:
         raise EncoderError(f"{name}: {path.name} does not fit its configuration and base: {error}") from error
-    if missing := state.keys() - tensors.keys():
+    missing, unknown = sorted(state.keys() - tensors.keys()), sorted(tensors.keys() - state.keys())
+    if missing or unknown:
         raise EncoderError(
-            f"{name}: {path.name}: expected the tensor {min(missing)!r}, found none of that name"
-        )
-    if unknown := tensors.keys() - state.keys():
-        raise EncoderError(
-            f"{name}: {path.name}: expected tensors of the layers in adapter_config.json, found "
-            f"{min(unknown)!r}"
+            f"{name}: {path.name}: expected the tensors of the layers in adapter_config.json, found "
+            f"{unknown[:1] or 'none'} in place of {missing[:1] or 'none'}"
         )
     layers = [layer for layer in transformer.modules() if isinstance(layer, LoraLayer)]
     scales = any(scale for layer in layers for scale in layer.scaling.values())
@@ -115,34 +111,24 @@ def load_adapter(model: SentenceTransformer, folder: Path, *, name: str) -> None
         _log.warning(NO_EFFECT, name)
 
 
-def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTransformer:
-    """Return the transformer of a model with a pooling, without further modules.
+def replace_head(
+    model: SentenceTransformer, head: Path | None = None, *, pooling: Pooling
+) -> SentenceTransformer:
+    """Return the transformer of a model with a pooling, and with the linear map in a folder if there is one.
 
     Raises:
         EncoderError: If the model does not begin with a transformer.
     """
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling as PoolingModule
-    from sentence_transformers.sentence_transformer.modules import Transformer
 
     first = next(iter(model.children()), None)
     if not isinstance(first, Transformer):
         raise EncoderError(f"expected a base that begins with a transformer, found {type(first).__name__}")
-    pooled = PoolingModule(first.get_embedding_dimension(), pooling)
-    return SentenceTransformer(modules=[first, pooled], device=str(model.device))
-
-
-def with_head(model: SentenceTransformer, head: Path, *, pooling: Pooling) -> SentenceTransformer:
-    """Return a model of Gaussians: transformer, pooling, and the linear map in a folder.
-
-    Raises:
-        EncoderError: If the model does not begin with a transformer.
-    """
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense
-
-    hidden = without_head(model, pooling=pooling)
-    modules: list[torch.nn.Module] = [*hidden.children(), Dense.load(str(head))]
+    modules: list[torch.nn.Module] = [first, PoolingModule(first.get_embedding_dimension(), pooling)]
+    if head is not None:
+        modules.append(Dense.load(str(head)))
     return SentenceTransformer(modules=modules, device=str(model.device))
 
 

@@ -43,7 +43,7 @@ def check_safe(folder: Path, name: str) -> None:
     safe = {path.parent for path in files if path.suffix == ".safetensors"}
     pickles = [path for path in files if path.suffix in PICKLES and path.parent not in safe]
     if pickles:
-        names = ", ".join(sorted(path.relative_to(folder).as_posix() for path in pickles))
+        names = ", ".join(path.relative_to(folder).as_posix() for path in pickles)
         raise EncoderError(
             f"{name}: expected weights as .safetensors, found only {names}, which can run code when "
             "loaded; convert it (load it where you trust it, then save_pretrained) and try again"
@@ -132,12 +132,8 @@ def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
     Raises:
         EncoderError: If it is no JSON object, or its weights are missing.
     """
-    config = read_json(folder / "adapter_config.json")
-    if config is None:
-        return None
-    if not isinstance(config, dict):
-        raise EncoderError(f"{name}: expected an object in adapter_config.json, found {str(config)[:60]!r}")
-    if not (folder / "adapter_model.safetensors").is_file():
+    config: dict[str, Any] | None = read_json(folder / "adapter_config.json", dict[str, Any])
+    if config is not None and not (folder / "adapter_model.safetensors").is_file():
         raise EncoderError(f"{name}: expected adapter_model.safetensors, found adapter_config.json alone")
     return config
 
@@ -156,20 +152,21 @@ def adapter_digest(folder: Path) -> str | None:
 
 def dimension(folder: Path) -> int | None:
     """Return the length of the folder's vectors by its configuration, None if that does not say it."""
-    stages = modules(folder)
+    stages, size = modules(folder), None
     for module in reversed(stages):
         config = read_object(folder / str(module.get("path", "")) / "config.json")
         kind = str(module.get("type", "")).rpartition(".")[2]
-        if kind == "Dense" and isinstance(config.get("out_features"), int):
-            return int(config["out_features"])
-        if kind == "Pooling":
+        if kind == "Dense":
+            size = config.get("out_features")
+        elif kind == "Pooling":
             size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
             mode = config.get("pooling_mode")
             # Files before sentence-transformers 5 have one flag a mode; modes are concatenated.
             flags = sum(value is True for key, value in config.items() if key.startswith("pooling_mode_"))
-            parts = len(mode) if isinstance(mode, list) else flags or 1
-            return size * parts if isinstance(size, int) else None
-    size = None if stages else read_object(folder / "config.json").get("hidden_size")
+            size = size and size * (len(mode) if isinstance(mode, list) else flags or 1)
+        if size is not None:
+            break
+    size = size if stages else read_object(folder / "config.json").get("hidden_size")
     return size if isinstance(size, int) else None
 
 

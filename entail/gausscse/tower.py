@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.gaussian.form import HEAD, Pooling
-from entail.encoders.stock import without_head
+from entail.encoders.stock import replace_head
 from entail.training.adapters.tower import Tower, TowerOptions, save_whole
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class GaussianTower(Tower):
         from sentence_transformers.sentence_transformer.modules import Dense
 
         super().__init__(base, **options)
-        self.model = without_head(self.model, pooling=pooling)
+        self.model = replace_head(self.model, pooling=pooling)
         self._reads = self.model.max_seq_length
         if max_length is not None:
             self.model.max_seq_length = min(max_length, self._reads or max_length)

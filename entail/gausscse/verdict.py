@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal
@@ -34,9 +34,8 @@ class Verdict:
         says: Relation of the first to the second: a similarity above the threshold is an entailment.
         margin: logit(forward) - logit(backward): above 0 where, if one entails the other, it is the first.
         sure: Probability of `says`, at least one half, see `confidence`; None without a calibration.
-        direction: Probability that an entailment runs from the first to the second, see
-            `direction_confidence`; None without a calibration.
-        truncated: Sentences that exceed the encoder's maximum length: only their beginning was judged.
+        direction: Probability that an entailment runs from the first to the second; None as for `sure`.
+        truncated: Sentences of which only the beginning was judged.
     """
 
     first: str
@@ -74,16 +73,11 @@ def judge(
         EncoderError: If the numbers of sentences differ, or the encoder cannot be loaded.
     """
     first_gaussians, second_gaussians = encoder.encode_pairs(first, second, progress=progress)
-    truncated = find_truncated(encoder.cut, [*first, *second])
+    distinct = list(dict.fromkeys([*first, *second]))
+    truncated = frozenset(compress(distinct, encoder.cut(distinct)))
     return judge_gaussians(
         encoder.form, first, second, first_gaussians, second_gaussians, truncated=truncated
     )
-
-
-def find_truncated(cut: Callable[[Sequence[str]], list[bool]], texts: Sequence[str]) -> frozenset[str]:
-    """Return the texts that exceed an encoder's maximum length, by its method `cut`."""
-    distinct = list(dict.fromkeys(texts))
-    return frozenset(compress(distinct, cut(distinct))) if distinct else frozenset()
 
 
 def judge_gaussians(
@@ -95,7 +89,7 @@ def judge_gaussians(
     *,
     truncated: Collection[str],
 ) -> list[Verdict]:
-    """Judge pairs of sentences and their Gaussians; `truncated` are those of `find_truncated`."""
+    """Judge pairs of sentences by their Gaussians; `truncated` exceed the encoder's maximum length."""
     threshold = threshold_of(form)
     forward = similarity(second_gaussians, first_gaussians, kind=form.similarity)
     backward = similarity(first_gaussians, second_gaussians, kind=form.similarity)

@@ -16,7 +16,7 @@ import numpy as np
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.form import HEAD
-from entail.encoders.stock import load_adapter, sentence_transformer, with_head
+from entail.encoders.stock import load_adapter, replace_head, sentence_transformer
 from entail.encoders.weights import read_json, write_json
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
@@ -133,7 +133,7 @@ def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
     except Exception as error:  # PEFT raises what its kinds of adapters raise
         raise EncoderError(f"{entry.name}: cannot be merged into its base: {error}") from error
     if entry.gaussian is not None:
-        return with_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
+        return replace_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
     return model
 
 

@@ -50,7 +50,6 @@ class Run:
         work: Folder for checkpoints; default: `out` with the suffix `.training`.
         resume: Whether to continue from the checkpoint in `work`.
         device: `auto`, `cpu`, `cuda`, `cuda:1` ...; default: `ENTAIL_DEVICE`.
-        checkpoint_seconds: Seconds between two checkpoints; every epoch also ends with one.
         data: Names of the data sets, for the card (`entail.training.cards.sources`).
         watch: Callback for every step, evaluation and warning.
         stop: Called after every step; True stops the training there, with a checkpoint.
@@ -100,10 +99,8 @@ class DataSource:
 
     Attributes:
         name: Name in `trained_on.data` of `entail.json` and in the Hub's header.
-        about: Content, one sentence.
         licence: Licence id of the Hub; None where it is unknown.
         note: Further licence terms.
-        citation: Reference, one line.
         trained_on: Of a base: data set -> its name and size on the card of the base.
     """
 
@@ -117,13 +114,9 @@ class DataSource:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEncoderText:
-    """Text of a cross-encoder's card that depends on its kind.
+    """Text of a cross-encoder's card that depends on its kind, a noun such as scorer or judge.
 
-    Attributes:
-        kind: Noun for the model: scorer, judge.
-        description: Input and output, a paragraph each, as Markdown; the first continues a sentence.
-        usage: Shell commands.
-        pipeline_tag: Task id of the Hub.
+    `description` is Markdown, a paragraph each; the first continues a sentence. `usage` are shell commands.
     """
 
     kind: str
@@ -139,9 +132,7 @@ class CardText:
     """Description of a training method for model cards.
 
     Attributes:
-        title: Name of the method.
         idea: Purpose of a trained model: a verb phrase, such as "ranks premises".
-        citation: Reference to its paper, empty where there is none.
         tags: Further tags of the Hub.
         cross_encoder: Text of a cross-encoder from its `entail.json` and its name; None for an encoder.
     """
@@ -167,16 +158,12 @@ class Method:
             one. None: its models are not compared with the active one.
         folds: Splits data without a dev part into pairs of data: to train on, and with the rest as its dev
             part; returns none where there is too little. None: such data are never split.
-        title: Title for people.
-        card: Description for model cards; None: the title alone.
-        preview: Returns a preview of the data for a configuration.
         common: Names of the settings that a form shows first, at most eight; default: the first ones.
         presets: Name, such as `paper` or `decisions`, -> configuration to start from.
         for_decisions: Returns settings for training on a team's decisions, some given by keyword.
         encodes: Whether its models are encoders, which can rank.
         makes: Name of its kind of model for people.
         use: Clause on the use of a model that is no encoder; commands in backquotes.
-        role: Role of its models.
     """
 
     name: str

@@ -188,11 +188,7 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
 class Training(Generic[C]):
     """Result of a training over all its resumptions.
 
-    Attributes:
-        counts: Sizes of the training data by name.
-        folder: Folder of the model; None if it was not written.
-        data: Names of the data sets, for the card.
-        further: Results of the method alone, as JSON values.
+    `counts` are sizes of the training data, `data` names of data sets, `further` results of the method alone.
     """
 
     config: C

@@ -23,7 +23,7 @@ from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
 from entail.encoders.row_batches import Booleans, Ints, Spent, budget_of, pad_rows, token_batches
-from entail.encoders.stock import load_adapter, sentence_transformer, without_head
+from entail.encoders.stock import load_adapter, replace_head, sentence_transformer
 from entail.encoders.weights import check_safe, file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import expand_home
@@ -156,7 +156,7 @@ def plain_parts(parts: CrossParts, *, device: str, dtype: torch.dtype) -> PlainP
 
 def stock_transformer(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  # noqa: ANN401 - imported late
     """Load base and adapter by sentence-transformers; return its transformer, with its tokenizer."""
-    model = without_head(sentence_transformer(parts.whole, device=device), pooling="cls")
+    model = replace_head(sentence_transformer(parts.whole, device=device), pooling="cls")
     if parts.adapter is not None:
         load_adapter(model, parts.adapter, name=parts.name)
     return next(iter(model.float().to(dtype).eval().children()))

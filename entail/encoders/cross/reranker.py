@@ -34,13 +34,7 @@ _AT_ONCE = 512
 
 @dataclass(frozen=True, kw_only=True)
 class RerankerForm:
-    """Settings of a re-ranker.
-
-    Attributes:
-        max_length: Maximum number of tokens of premise and query together.
-        weight: Weight of its score relative to the retriever's.
-        depth: Number of nearest premises that it reads.
-    """
+    """Settings of a re-ranker: most tokens of a pair, weight of its score, premises that it reads."""
 
     max_length: Annotated[int, Ge(8)] = 128
     weight: Annotated[float, Ge(0), Lt(math.inf)] = 0.015

@@ -30,12 +30,9 @@ _BLOCK = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """n diagonal Gaussians of d dimensions. The arrays are not copied.
+    """n diagonal Gaussians of d dimensions: mean and log variance, each (n, d), not copied.
 
-    Attributes:
-        mean: Shape (n, d).
-        log_variance: Shape (n, d), within `LOG_VARIANCE_LIMIT`; `Gaussians.of` clips it.
-        revision: The encoder's; None if unknown.
+    Log variances are within `LOG_VARIANCE_LIMIT`; `Gaussians.of` clips them. `revision` is the encoder's.
 
     Raises:
         EncoderError: If the shapes differ or are not (n, d), a number is not finite, or a log variance is
@@ -192,32 +189,25 @@ def _float32(values: NDArray[Any], name: str) -> Floats:
     return numbers
 
 
-def _pairs(first: Gaussians, second: Gaussians) -> int:
-    if first.dimension != second.dimension:
-        raise EncoderError(
-            f"expected Gaussians of one dimension, found {first.dimension} and {second.dimension}; "
-            "have both from one encoder"
-        )
-    if len(first) != len(second) and 1 not in (len(first), len(second)):
-        raise EncoderError(
-            "expected as many first as second Gaussians, or one of either, "
-            f"found {len(first)} and {len(second)}"
-        )
-    return len(second) if len(first) == 1 else len(first)
-
-
 def _blocks(first: Gaussians, second: Gaussians) -> Iterator[Floats64]:
     """Yield KL_i of each pair and dimension in blocks of rows, one at least."""
-    count, rows = _pairs(first, second), max(1, _BLOCK // first.dimension)
+    fits = len(first) == len(second) or 1 in (len(first), len(second))
+    if first.dimension != second.dimension or not fits:
+        raise EncoderError(
+            "expected Gaussians of one dimension, as many first as second or one of either, found "
+            f"{first!r} and {second!r}"
+        )
+    count = len(second) if len(first) == 1 else len(first)
+    rows = max(1, _BLOCK // first.dimension)
     for start in range(0, max(count, 1), rows):
         part = slice(start, start + rows)
-        mean1, log1 = _doubles(first, part if len(first) == count else slice(None))
-        mean2, log2 = _doubles(second, part if len(second) == count else slice(None))
+        rows1, rows2 = (slice(None) if len(side) == 1 else part for side in (first, second))
+        mean1, mean2 = first.mean[rows1].astype(np.float64), second.mean[rows2].astype(np.float64)
+        log1, log2 = (
+            first.log_variance[rows1].astype(np.float64),
+            second.log_variance[rows2].astype(np.float64),
+        )
         yield (_expm1_less(log1 - log2) + (mean1 - mean2) ** 2 * np.exp(-log2)) / 2
-
-
-def _doubles(gaussians: Gaussians, rows: slice) -> tuple[Floats64, Floats64]:
-    return gaussians.mean[rows].astype(np.float64), gaussians.log_variance[rows].astype(np.float64)
 
 
 def _expm1_less(x: Floats64) -> Floats64:

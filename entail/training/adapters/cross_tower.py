@@ -10,7 +10,7 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE, cross_outputs, transformer_forward
 from entail.encoders.cross.pairs import Pair, wrap_tokenizer
 from entail.encoders.row_batches import Spent
-from entail.encoders.stock import without_head
+from entail.encoders.stock import replace_head
 from entail.index.protocol import Floats
 from entail.training.adapters.tower import Tower, TowerOptions, save_whole
 
@@ -41,7 +41,7 @@ class CrossTower(Tower):
         import torch
 
         super().__init__(base, **options)
-        self.model = without_head(self.model, pooling="cls")
+        self.model = replace_head(self.model, pooling="cls")
         first: Any = next(iter(self.model.children()))
         self._transformer: Any = first.auto_model
         self.max_length = min(max_length, self.model.max_seq_length or max_length)

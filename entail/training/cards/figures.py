@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,20 +18,12 @@ KEY = "measured"
 
 Task = Literal["premises", "passages", "chains", "entailment", "direction"]
 
-DECISIVE = {("direction", "accuracy"), ("chains", "MAP")}
-"""Tasks and measures that decide between two models of a role."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Measured value of a model.
+    """Measured value of a model, with a 95 % interval and the simplest rival on the same data.
 
-    Attributes:
-        data: Name and size of the data, with the settings that comparable figures share.
-        measure: Name of the measure, such as MAP or accuracy.
-        interval: 95 % confidence interval; None where it is unknown.
-        rival: Name of the simplest rival that was measured on the same data; empty for none.
-        rival_value: Value of the rival.
+    `data` holds name and size of the data, and the settings that comparable figures share.
     """
 
     task: Task
@@ -70,7 +62,7 @@ class FigurePair:
     @property
     def is_decisive(self) -> bool:
         """Whether the measure decides between two models of a role."""
-        return self.same_data and (self.task, self.measure) in DECISIVE
+        return self.same_data and (self.task, self.measure) in {("direction", "accuracy"), ("chains", "MAP")}
 
 
 def read_figures(record: Mapping[str, Any], name: str) -> tuple[Figure, ...]:
@@ -121,25 +113,20 @@ def read_result(file: Path, revision: str | None) -> list[Figure]:
     return figures
 
 
-def merge(figures: Iterable[Figure], newer: Iterable[Figure]) -> list[Figure]:
-    """Return figures in which newer ones replace those on the same data."""
-    return list({figure.key: figure for figure in (*figures, *newer)}.values())
-
-
 def compare_figures(first: Path | None, second: Path) -> list[FigurePair]:
     """Return the figures of the active model, if any, and a candidate, by their folders.
 
     Rows on the same data come first, decisive ones before the others.
     """
-    active, candidate = _values(first), _values(second)
+    active, candidate = (_values(folder) if folder else {} for folder in (first, second))
     rows = [FigurePair(*key, active.get(key), candidate.get(key)) for key in {**active, **candidate}]
     return sorted(rows, key=lambda row: (not row.is_decisive, not row.same_data))
 
 
-def _values(folder: Path | None) -> dict[tuple[str, str, str], float]:
+def _values(folder: Path) -> dict[tuple[str, str, str], float]:
     """Return key -> value; empty for figures that cannot be read."""
     try:
-        figures = read_figures(read_object(folder / "entail.json"), folder.name) if folder else ()
+        figures = read_figures(read_object(folder / "entail.json"), folder.name)
     except EncoderError:
         return {}
     return {figure.key: figure.value for figure in figures}

@@ -14,7 +14,7 @@ from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross.encoder import cross_parts
 from entail.encoders.weights import read_object
 from entail.errors import EncoderError
-from entail.training.cards.figures import KEY, Figure, merge, read_figures, read_result
+from entail.training.cards.figures import KEY, Figure, read_figures, read_result
 from entail.training.cards.sources import OTHER, data_source, hub_id, proposed_licence
 from entail.training.method import CardText, CrossEncoderText, DataSource, methods
 
@@ -25,14 +25,8 @@ _OBJECTS = ("config", "figures", "trained_on", "averaged", "tuned")
 class ModelFacts:
     """Facts of a model card.
 
-    Attributes:
-        record: Content of `entail.json`; the parts in `_OBJECTS` are objects.
-        text: Description of the method.
-        entry: The encoder; None for a cross-encoder.
-        cross: Text of a cross-encoder; None for an encoder.
-        base: Base of the model, None where that is unknown here.
-        sources: Training data; empty where not recorded.
-        licence: Decision of the publisher, else a proposal.
+    `record` is the content of `entail.json`, in which the parts of `_OBJECTS` are objects. An encoder has an
+    `entry`, a cross-encoder the text `cross`. `base` is None where it is unknown here.
     """
 
     name: str
@@ -151,7 +145,8 @@ def update_facts(
         card = read_card(folder, facts.name) or Card()
         revision = facts.entry.revision if facts.entry else cross_parts(folder, card).revision
         newer = [figure for file in results for figure in read_result(file, revision)]
-        record[KEY] = [figure.to_json() for figure in merge(facts.figures, newer)]
+        figures = {figure.key: figure for figure in (*facts.figures, *newer)}
+        record[KEY] = [figure.to_json() for figure in figures.values()]
     if data:
         record["trained_on"] = {**record["trained_on"], "data": list(dict.fromkeys(data))}
     if licence:

@@ -13,13 +13,10 @@ from entail.training.method import DataSource
 OTHER = "other"
 """Licence id of the Hub for a licence that it does not list; here also for an undecided one."""
 
-_PERMISSIVE = ("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "unlicense")
-_STRICTER = (
-    *("cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0"),
-    *("cc-by-nc-4.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
+KNOWN = (
+    *("unlicense", "cc0-1.0", "mit", "bsd-2-clause", "bsd-3-clause", "apache-2.0"),
+    *("cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
 )
-
-KNOWN = (*_PERMISSIVE, *_STRICTER)
 """Licence ids of the Hub, from the most permissive to the strictest."""
 
 PACKAGED_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
@@ -40,10 +37,7 @@ def proposed_licence(licences: Sequence[str | None]) -> str:
     'other'
     """
     licence_ids = [licence.lower() if licence else OTHER for licence in licences]
-    if not licence_ids or not set(licence_ids) <= set(KNOWN):
-        return OTHER
-    strict = [licence for licence in licence_ids if licence in _STRICTER]
-    return max(strict, key=_STRICTER.index) if strict else min(licence_ids, key=_PERMISSIVE.index)
+    return max(licence_ids, key=KNOWN.index) if licence_ids and set(licence_ids) <= set(KNOWN) else OTHER
 
 
 def data_source(name: str) -> DataSource:
@@ -69,15 +63,9 @@ def hub_id(base: EncoderEntry) -> str | None:
     return base.name.partition("@")[0] if base.kind == "hub" else None
 
 
-def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
-    """Return a paragraph on data that a base had already seen; empty if its card lists none of them.
-
-    Args:
-        base: The base, or its Hub id.
-        data: Names of the data sets that a model was trained or measured on.
-    """
-    name = (base if isinstance(base, str) else hub_id(base)) if base is not None else None
-    entry = _read_sources().get(name or "")
+def contamination(base: EncoderEntry | None, data: Iterable[str]) -> str:
+    """Return a paragraph on data sets that a base had already seen; empty if its card lists none of them."""
+    entry = _read_sources().get(hub_id(base) or "") if base is not None else None
     shared = [dataset for dataset in dict.fromkeys(data) if entry is not None and dataset in entry.trained_on]
     if entry is None or not shared:
         return ""
@@ -85,7 +73,7 @@ def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
     listed = f"{', '.join(first)} and {last}" if first else last
     titles = ", ".join(data_source(dataset).about.partition(":")[0] for dataset in shared)
     return (
-        f"The base has seen these data. The card of {name} lists {listed} among its training data. The "
+        f"The base has seen these data. The card of {entry.name} lists {listed} among its training data. The "
         f"data here ({titles}) are part of these or made from them. The base therefore does well without "
         "further training, and a training teaches it again what it knows. Neither the figures nor the gains "
         "carry over to a base that has not seen the data."

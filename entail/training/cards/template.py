@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from entail.training.cards.sources import (
 
 if TYPE_CHECKING:
     import jinja2
-    from huggingface_hub import CardData, EvalResult
+    from huggingface_hub import CardData
 
 CARD = "README.md"
 
@@ -87,12 +86,8 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
 def data_card(*, licence: str | None, corpus_licence: str, corpus: str, source: str, **facts: object) -> str:
     """Return the card of a team's trees as Markdown.
 
-    Args:
-        licence: Decision of the publisher; None for a proposal.
-        corpus_licence: Licence of the corpus below the trees, as entered with it; empty for none.
-        corpus: Name of the corpus.
-        source: Origin of the corpus, as entered with it.
-        **facts: Other variables of `data_card.md`: the Hub id, counts, and whether authors are named.
+    `licence` is the decision of the publisher, None for a proposal; licence and source of the corpus are as
+    entered with it. `facts` are other variables of `data_card.md`: Hub id, counts, whether authors are named.
     """
     from huggingface_hub import DatasetCardData
 
@@ -115,7 +110,7 @@ def data_card(*, licence: str | None, corpus_licence: str, corpus: str, source: 
 
 def _header(facts: ModelFacts) -> str:
     """Return the YAML header, without the rules around it."""
-    from huggingface_hub import ModelCardData
+    from huggingface_hub import EvalResult, ModelCardData
 
     base = hub_id(facts.base) if facts.base else None
     if facts.cross is not None:
@@ -129,6 +124,17 @@ def _header(facts: ModelFacts) -> str:
     if facts.is_adapter:
         tags.append("lora")
     data = _valid_names(source.name for source in facts.sources if source.name != TEAM)
+    results = [
+        EvalResult(
+            task_type=pipeline,
+            task_name=figure.task,
+            dataset_type=re.sub(r"[^a-z0-9]+", "-", figure.data.partition(",")[0].lower()).strip("-"),
+            dataset_name=figure.data,
+            metric_type=figure.measure,
+            metric_value=round(figure.value, 4),
+        )
+        for figure in facts.figures
+    ]
     return _yaml(
         ModelCardData(
             language="en",
@@ -141,25 +147,9 @@ def _header(facts: ModelFacts) -> str:
             tags=list(dict.fromkeys(tags)),
             datasets=data or None,
             model_name=facts.name if facts.figures else None,
-            eval_results=_eval_results(facts, pipeline) or None,
+            eval_results=results or None,
         )
     )
-
-
-def _eval_results(facts: ModelFacts, pipeline: str) -> list[EvalResult]:
-    from huggingface_hub import EvalResult
-
-    return [
-        EvalResult(
-            task_type=pipeline,
-            task_name=figure.task,
-            dataset_type=re.sub(r"[^a-z0-9]+", "-", figure.data.partition(",")[0].lower()).strip("-"),
-            dataset_name=figure.data,
-            metric_type=figure.measure,
-            metric_value=round(figure.value, 4),
-        )
-        for figure in facts.figures
-    ]
 
 
 def _yaml(data: CardData) -> str:
@@ -189,14 +179,9 @@ def _render(name: str, **values: object) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    from jinja2 import Environment, FunctionLoader
+    from jinja2 import Environment, PackageLoader
 
-    folder = files(__package__)
-    environment = Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    loader = PackageLoader("entail.training", "cards")
+    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.filters |= {"escaped": escaped, "code": code, "shown": format_setting, "listed": _listed}
     return environment

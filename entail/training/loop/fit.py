@@ -40,13 +40,7 @@ TRIM_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Fitted:
-    """Result of the loop over all resumptions.
-
-    Attributes:
-        best: Evaluation of the kept weights; None without evaluations: the last weights are kept.
-        seconds: Wall time.
-        resumed: Number of resumptions.
-    """
+    """Result of the loop over all resumptions; without a `best` evaluation the last weights are kept."""
 
     best: Evaluated | None
     evaluations: tuple[Evaluated, ...]
@@ -83,7 +77,7 @@ def fit(
     Args:
         task: Task of the method.
         parameters: Trained weights by name.
-        schedule: Steps, learning rate, checkpoints.
+        schedule: Steps and learning rate.
         folder: Folder for checkpoints; None writes none.
         fingerprint: Identity of the training; a checkpoint with another one is refused.
         resume: Whether to continue from the checkpoint in `folder`.
@@ -149,7 +143,7 @@ class _Run:
         meter: Meter | None = None
         saved = trimmed = time.perf_counter()
         for epoch in range(self.epoch, schedule.epochs):
-            if self._impatient(patience):
+            if patience and self.best and self.evaluations[-1].epoch - self.best.epoch >= patience:
                 break
             if self.next_batch == 0:
                 self.task.begin_epoch(epoch)
@@ -232,11 +226,6 @@ class _Run:
             self.best = evaluated
             self.best_weights = {name: p.detach().clone() for name, p in self.parameters.items()}
         self._report(Event(self.step, self.total or 0, epoch, evaluated=evaluated))
-
-    def _impatient(self, patience: int | None) -> bool:
-        if patience is None or self.best is None:
-            return False
-        return self.evaluations[-1].epoch - self.best.epoch >= patience
 
     def _save(self) -> None:
         if self.file is None:
@@ -327,11 +316,7 @@ def write_checkpoint(
 ) -> None:
     """Write a checkpoint as safetensors in one move: a killed process leaves the old one or the new one.
 
-    Args:
-        file: The checkpoint.
-        fingerprint: Identity of the training: base, data, configuration.
-        state: Its progress, as JSON values.
-        tensors: Weights and optimiser moments.
+    The fingerprint is the identity of the training: base, data, configuration. The state is JSON values.
 
     Raises:
         CheckpointError: If it cannot be written; the old one stays.

@@ -38,15 +38,10 @@ Watch = Callable[[Event], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Schedule of AdamW: linear warm-up, linear decay to 0.
+    """Schedule of AdamW: linear warm-up over a share of all steps, linear decay to 0.
 
-    Attributes:
-        learning_rate: Highest learning rate.
-        warmup: Share of all steps in which it rises.
-        max_gradient_norm: Length to which longer gradients are cut.
-        evaluate_steps: Steps between two evaluations within an epoch; 0 for none.
-        checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
-            ends with one.
+    `evaluate_steps` lie between two evaluations within an epoch, 0 for none; `checkpoint_seconds` between two
+    checkpoints, 0 for one after every step. Every epoch ends with both.
     """
 
     epochs: int
