@@ -256,8 +256,7 @@ def write_reranker(tiny_home: Path) -> Callable[..., Path]:
 
         from entail.encoders.catalogue import resolve
         from entail.encoders.weights import adapter_digest
-        from entail.training.adapters.cross_tower import CrossTower
-        from entail.training.adapters.tower import Lora
+        from entail.training.adapters.tower import CrossTower, Lora
 
         base, folder = resolve("tiny"), tiny_home / name
         tower = CrossTower(base, max_length=32, lora=Lora(rank=2), device="cpu", seed=seed)

@@ -15,7 +15,7 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.pairs import Pair
 from entail.encoders.stock import sentence_transformer
 from entail.index.protocol import Floats
-from entail.training.adapters.cross_tower import AT_ONCE, CrossTower
+from entail.training.adapters.tower import AT_ONCE, CrossTower
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -206,8 +206,7 @@ def _direction(reading: NliReading, name: str) -> dict[str, Any]:
 
 
 def _judge(reading: NliReading, name: str) -> dict[str, Any]:
-    from entail.judge.evaluation import evaluate_judge
-    from entail.judge.judges import NliJudge
+    from entail.judge.judges import NliJudge, evaluate_judge
 
     judge = NliJudge(name)
     with progress_bar() as progress:

@@ -13,7 +13,6 @@ from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_p
 from entail.encoders.gaussian.encoder import squash_means
 from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
-from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.losses import (
     Teachers,
@@ -25,6 +24,7 @@ from entail.gausscse.losses import (
     similarities,
 )
 from entail.gausscse.tower import GaussianTower
+from entail.gausscse.verdict import fit_form, is_one_way
 from entail.index.protocol import Ints
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.batches import BatchTask, match_lengths

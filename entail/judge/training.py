@@ -12,9 +12,8 @@ from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import evaluate_outputs, gold_labels
-from entail.judge.judges import METHOD, JudgeForm
-from entail.training.adapters.cross_tower import CrossTower
+from entail.judge.judges import METHOD, JudgeForm, evaluate_outputs, gold_labels
+from entail.training.adapters.tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.loop.task import Evaluated
 from entail.training.method import Run

@@ -18,8 +18,7 @@ from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import rerank
 from entail.index.lexical import Bm25Index
-from entail.training.adapters.cross_tower import CrossTower
-from entail.training.adapters.tower import Lora
+from entail.training.adapters.tower import CrossTower, Lora
 from entail.training.method import Run
 
 Trees = tuple[ExplanationTree, ...]

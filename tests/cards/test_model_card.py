@@ -222,18 +222,3 @@ def test_a_card_that_cannot_be_written_leaves_the_old_one(
         write_card(folder)
     assert (folder / "README.md").read_text(encoding="utf-8") == "old"
     assert json.loads((folder / "entail.json").read_text(encoding="utf-8"))["method"] == "aeenc"
-
-
-def test_the_card_of_a_mean_tells_what_its_trainings_had_in_common(trained: Write) -> None:
-    folder = trained()
-    record = json.loads((folder / "entail.json").read_text())
-    config = record.pop("config")
-    parts = [
-        {"name": f"part-{seed}", "weight": 0.5, "config": config | {"seed": seed, "margin": 0.3}}
-        for seed in (1, 2)
-    ]
-    (folder / "entail.json").write_text(json.dumps(record | {"averaged": {"encoders": parts, "scale": 1.0}}))
-    card = model_card(folder)
-    assert "margin 0.3" in card
-    assert "seed " not in card
-    assert "mean of 2 trainings" in card

@@ -12,10 +12,10 @@ from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import CheckpointError, EncoderError, TrainingError
-from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.losses import distillation_loss
 from entail.gausscse.training import train_gausscse
+from entail.gausscse.verdict import logits
 from entail.training.loop.task import Event
 from entail.training.method import Run
 

@@ -70,7 +70,7 @@ def test_a_scorer_is_pushed_private_and_pulled(hub: Any, token: str, on_hub: Non
 
 
 def test_a_judge_is_pushed_and_pulled(hub: Any, token: str, on_hub: None, home: Path, run_json: Any) -> None:
-    from entail.training.adapters.cross_tower import CrossTower
+    from entail.training.adapters.tower import CrossTower
 
     tower = CrossTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, outputs=3)
     _saved(tower, home / "weigh", {"method": "judge", "judge": JudgeForm(max_length=32).to_json()})

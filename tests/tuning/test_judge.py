@@ -17,8 +17,14 @@ from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.encoders.cross.pairs import Frame, cut_pairs
 from entail.errors import EncoderError, EvaluationError, TrainingError, UnknownEncoderError
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
-from entail.judge.judges import NliJudge, join_premises, judge_steps, list_judges
+from entail.judge.judges import (
+    JudgeEvaluation,
+    NliJudge,
+    evaluate_judge,
+    join_premises,
+    judge_steps,
+    list_judges,
+)
 from entail.judge.training import clean_pairs, train_judge
 from entail.training.loop.task import Event
 from entail.training.method import Run

@@ -29,7 +29,7 @@ from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.combined import RerankedIndex
 from entail.index.protocol import Floats, Ints, PremiseIndex
-from entail.training.adapters.cross_tower import CrossTower
+from entail.training.adapters.tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows

@@ -58,15 +58,8 @@ class ModelFacts:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Settings of the training without those left to the method; of an average the common ones."""
-        averaged = self.record["averaged"].get("encoders") or ()
-        own = self.record["config"]
-        configs = [own] if own else [encoder.get("config") or {} for encoder in averaged] or [{}]
-        return {
-            name: value
-            for name, value in configs[0].items()
-            if value not in (None, "") and all(config.get(name) == value for config in configs)
-        }
+        """Settings of the training without those left to the method; of a mean none."""
+        return {name: value for name, value in self.record["config"].items() if value not in (None, "")}
 
 
 def card_text(name: str | None) -> CardText:

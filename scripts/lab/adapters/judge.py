@@ -13,8 +13,7 @@ import numpy as np
 
 from entail.data.nli.pairs import NliPair
 from entail.evaluation.nli.sources import load_nli
-from entail.judge.evaluation import evaluate_judge
-from entail.judge.judges import NliJudge
+from entail.judge.judges import NliJudge, evaluate_judge
 from entail.judge.method import JUDGE
 from entail.judge.training import train_judge
 from entail.training.adapters.averaging import average_adapters
