@@ -1,10 +1,9 @@
 """Steps of an author in the browser, for the stories of this folder."""
 
-import contextlib
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
 
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
@@ -31,17 +30,6 @@ def say_name(page: Page, name: str) -> None:
     page.evaluate("name => localStorage.setItem('entail.author', name)", name)
     page.reload()
     expect(page.get_by_text("Not you?")).to_be_attached()
-
-
-def pick(page: Page, field: str, option: str | re.Pattern[str]) -> None:
-    """Pick an option of a list, once more if a run of the page that was under way closed the open list."""
-    picked = page.get_by_role("option", name=option).first
-    for _ in range(5):
-        page.get_by_role("combobox", name=field, exact=True).click()
-        with contextlib.suppress(TimeoutError):
-            picked.click(timeout=5_000)
-            return
-    raise AssertionError(f"{field}: no {option} to pick")
 
 
 def settle(page: Page) -> None:

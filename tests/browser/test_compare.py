@@ -1,4 +1,4 @@
-"""The Compare page in a real Chromium: slopes, the split with its drill-down, a phone."""
+"""The slopes of the Compare page in a real Chromium: hostile texts, colours of the theme."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -27,24 +27,6 @@ def chart(page: Page) -> Locator:
     return page.get_by_test_id("stVegaLiteChart")
 
 
-def choose(page: Page, name: str) -> None:
-    page.get_by_role("radio", name=name, exact=True).click()
-
-
-def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(page: Page, url: str) -> None:
-    page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
-    plot = chart(page)
-    expect(plot.locator("svg")).to_be_visible()
-    expect(plot.get_by_text("TF-IDF", exact=True)).to_be_visible()
-    first = plot.locator("svg text").filter(has_text="moon").first
-    first.hover()
-    tip = page.locator("#vg-tooltip-element")
-    expect(tip).to_contain_text("Premise")
-    expect(tip).to_contain_text("moon")
-    choose(page, "Side by side")
-    expect(page.locator("table.ranked")).to_have_count(2)
-
-
 def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: str, folder: Path) -> None:
     page.goto(f"{url}?{WORDS}")  # seeds the database
     expect(chart(page).locator("svg")).to_be_visible()
@@ -59,35 +41,6 @@ def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: 
     expect(tip).to_contain_text(hostile)
     expect(tip.locator("img")).to_have_count(0)
     assert page.title() != "1"
-
-
-def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
-    page.goto(f"{url}?mode=split&{WORDS}")
-    expect(page.get_by_test_id("stTable")).to_have_count(1)
-    claims = page.get_by_test_id("stDataFrame")
-    expect(claims).to_have_count(1)
-    expect(chart(page)).to_have_count(0)
-    claims.scroll_into_view_if_needed()
-    claims.click(position={"x": 18, "y": 54})  # the box of the first row
-    expect(chart(page).locator("svg")).to_be_visible()
-    expect(page.get_by_text("reference premises found").first).to_be_visible()
-
-
-@pytest.mark.parametrize("mode", ["query", "tree", "split", "bias"])
-def test_every_mode_fits_a_phone_in_the_dark(browser: Browser, url: str, mode: str) -> None:
-    context = browser.new_context(viewport={"width": 420, "height": 900}, color_scheme="dark")
-    page = context.new_page()
-    broken: list[str] = []
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    right = "minilm" if mode == "bias" else "bm25"
-    page.goto(f"{url}?mode={mode}&left=tfidf&right={right}")
-    expect(page.get_by_test_id("stMetric").first).to_be_visible()
-    if mode in ("query", "tree", "bias"):
-        expect(chart(page).locator("canvas, svg").first).to_be_visible()
-    main = page.get_by_test_id("stMain")
-    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
-    assert not broken
-    context.close()
 
 
 @pytest.mark.parametrize(("scheme", "light"), [("light", False), ("dark", True)])

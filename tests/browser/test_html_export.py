@@ -11,6 +11,7 @@ from entail.trees.formats.entailment_bank import grow
 from entail.trees.layout.appearance import DARK, LIGHT
 from entail.trees.log.acts import Create, GivenNode, Reject
 from entail.trees.log.tree import Tree, TreeBuilder
+from entail.ui.links.route import HEADERS
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +43,8 @@ def show(page: Page, tree: Tree) -> list[str]:
     page.on("console", lambda message: message.type == "error" and happened.append(message.text))
 
     def answer(route: Route) -> None:
-        route.fulfill(body=to_html(tree), content_type="text/html")
+        # With the headers of a read-only link: a sandbox that may load nothing.
+        route.fulfill(body=to_html(tree), headers={**HEADERS, "Content-Type": "text/html"})
 
     page.route(URL, answer)
     page.goto(URL)

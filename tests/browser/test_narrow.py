@@ -60,38 +60,10 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
 def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_path: Path) -> None:
     url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 420, "height": 900})
-    for path in ("", "Trees", "Compare", "Chains", "Claims", "Corpora", "Results"):
+    modes = [f"Compare?mode={mode}&left=tfidf&right=bm25" for mode in ("query", "tree", "split", "tour")]
+    for path in ("", "Trees", *modes, "Chains", "Claims", "Corpora", "Direction", "Results"):
         page.goto(f"{url}/{path}")
         main = page.get_by_test_id("stMain")
         expect(main.get_by_role("heading").first).to_be_visible()
         expect(main.locator("button, input").first).to_be_visible()
         assert page.evaluate(WIDE) == [0, 0], path
-
-
-def test_the_bar_of_the_walk_covers_nothing_on_a_phone(page: Page, start_app: Any, tmp_path: Path) -> None:
-    page.set_viewport_size({"width": 420, "height": 900})
-    page.goto(start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data"))
-    page.locator(".st-key-walk_start button").click()
-    page.locator(".st-key-walk_next button").click()
-    bar, first = page.locator(".st-key-walk"), rows(page).first
-    expect(first).to_be_visible()
-    assert bar.evaluate("bar => getComputedStyle(bar).position") in ("static", "relative")
-    box, row = bar.bounding_box(), first.bounding_box()
-    assert box is not None
-    assert row is not None
-    assert box["height"] < 140
-    assert box["y"] + box["height"] <= row["y"]
-    assert page.evaluate(WIDE) == [0, 0]
-
-
-def test_candidates_come_first_on_a_desk(page: Page, start_app: Any, tmp_path: Path) -> None:
-    """The first candidate is at most 250 px from the top, and eight are in sight."""
-    tree = max(log_of(tmp_path / "data", seed=True).trees(), key=lambda tree: tree.premises)
-    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(f"{url}/Trees?tree={tree.id}")
-    expect(rows(page)).to_have_count(10)
-    box = rows(page).first.bounding_box()
-    assert box is not None
-    assert box["y"] <= 250
-    expect(rows(page).nth(7)).to_be_in_viewport(ratio=1)

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from entail.data.entailment_bank.trees import read_trees
-from entail.trees.log.acts import Write
-from tests.browser.steps import log_of, pick, rows, say_name
+from entail.trees.installation.seed import SAMPLE_ID
+from entail.trees.log.acts import Create, Write
+from tests.browser.steps import log_of, rows, say_name
 
 ROOT = Path(__file__).parents[2]
 CLAIM = "the moon reflects sunlight towards earth"
@@ -161,38 +162,6 @@ def test_the_browser_remembers_who_one_is(page: Page, url: str) -> None:
     expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
 
 
-def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, folder: Path) -> None:
-    facts = ["glass is a brittle solid", "<b>brittle</b> things break when hit <script>window.hit=1</script>"]
-    facts += [f"material number {i} is a kind of solid" for i in range(40)]
-    page.goto(f"{url}/Corpora")
-    say_name(page, "Ada")
-    page.locator('input[type="file"]').set_input_files(
-        {"name": "facts.txt", "mimeType": "text/plain", "buffer": "\n".join(facts).encode()}
-    )
-    page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text(re.compile("^42 of 42 premises"))).to_be_visible()
-
-    page.goto(url)
-    pick(page, "Corpus", re.compile("^facts"))
-    page.locator(".st-key-start_text input").fill("glass breaks when it is hit")
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(rows(page)).to_have_count(10, timeout=180_000)  # the encoder is loaded, 42 facts are encoded
-    expect(page.get_by_text("<script>window.hit=1</script>")).to_be_visible()
-    assert page.evaluate("window.hit") is None
-    press(page, "s")
-    words = page.get_by_role("dialog").get_by_role("textbox", name="Words")
-    words.fill("fragile")
-    expect(page.get_by_text("7/1000")).to_be_visible()  # drawn before Enter, as a person is slower
-    words.press("Enter")
-    expect(page.get_by_text("Your search for this")).to_be_visible()
-    press(page, "1")
-    expect(rows(page).nth(0)).to_contain_text("accepted here")
-    log = log_of(folder)
-    tree = next(tree for tree in log.trees() if not tree.example)
-    (evidence,) = log.evidence(tree.id).values()
-    assert (evidence.query, evidence.own_words) == ("fragile", True)
-
-
 def test_question_mark_lists_the_keys_and_fields_keep_theirs(page: Page, url: str, folder: Path) -> None:
     tree_id = begin_tree(page, url)
     press(page, "?")
@@ -219,3 +188,20 @@ def test_question_mark_lists_the_keys_and_fields_keep_theirs(page: Page, url: st
     (write,) = (event.act for event in log_of(folder).history(tree_id).events[1:])
     assert isinstance(write, Write)
     assert write.text == "1 u r 2"
+
+
+def test_a_key_pressed_as_soon_as_the_name_is_taken_is_heard(page: Page, url: str, folder: Path) -> None:
+    """The field for the name stays, and has the focus, until the run ends that goes without it."""
+    page.goto(url)  # seeds the database
+    expect(page.get_by_role("heading", name="Explanation trees", exact=True)).to_be_visible()
+    tree_id = log_of(folder).create(Create(hypothesis="the sun is hot"), author="Ada", corpus_id=SAMPLE_ID)
+    page.goto(f"{url}/Trees?tree={tree_id}")
+    expect(rows(page)).to_have_count(10)
+    expect(page.locator("[data-listens]")).to_have_count(1)
+    press(page, "1")
+    name = page.get_by_role("dialog").get_by_role("textbox", name="Your name")
+    name.fill("Ada")
+    name.press("Enter")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")  # the act waited for the name
+    press(page, "2")
+    expect(rows(page).nth(1)).to_contain_text("accepted here")

@@ -57,15 +57,6 @@ def test_the_corpus_follows_the_author_until_one_is_picked(
     assert app.selectbox(key=key).value == SAMPLE_ID
 
 
-def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, small: str) -> None:
-    app = app.run().selectbox(key="start_corpus").set_value(small).run()
-    app.text_input(key="start_text").set_value("ice floats")
-    app.text_input(key="author_name-start").set_value("Ada")
-    app = app.button(key="start").click().run()
-    assert not app.exception
-    assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
-
-
 def test_a_malformed_file_imports_no_tree(app: AppTest, shared: Workspace) -> None:
     before = len(shared.log.trees())
     app = by(app).run()

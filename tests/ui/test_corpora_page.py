@@ -26,14 +26,6 @@ def select(app: AppTest, row: int) -> AppTest:
     return app.run()
 
 
-def test_premises_typed_while_the_corpus_changes_are_added(ada: AppTest, shared: Workspace) -> None:
-    named(ada.text_area, "Add premises").set_value("glass can break")
-    shared.corpora.add(SAMPLE_ID, ["glass is a solid"], author="Bo")
-    ada = named(ada.button, "Add").click().run()
-    assert shared.corpora.corpus(SAMPLE_ID).texts[-2:] == ("glass is a solid", "glass can break")
-    assert named(ada.text_area, "Add premises").value == ""
-
-
 def test_premises_go_to_the_corpus_on_the_screen(app: AppTest, shared: Workspace) -> None:
     other = shared.corpora.add_corpus(Corpus.of("two", ["snow is ice", "ice is cold"]), author="Bo")
     shared_tree, _ = (
@@ -45,9 +37,11 @@ def test_premises_go_to_the_corpus_on_the_screen(app: AppTest, shared: Workspace
     named(ada.text_area, "Add premises").set_value("glass can break")
     # Ada's last tree is another now, and so is the corpus that she most likely wants.
     shared.log.act(shared_tree, Write(node="n1", text="snow is frozen"), author="Bo", base=1)
+    shared.corpora.add(SAMPLE_ID, ["glass is a solid"], author="Bo")
     ada = named(ada.button, "Add").click().run()
     assert ada.selectbox(key="corpus").value == SAMPLE_ID
-    assert shared.corpora.corpus(SAMPLE_ID).texts[-1] == "glass can break"
+    assert shared.corpora.corpus(SAMPLE_ID).texts[-2:] == ("glass is a solid", "glass can break")
+    assert named(ada.text_area, "Add premises").value == ""
 
 
 def test_a_correction_typed_while_the_corpus_changes_is_saved(ada: AppTest, shared: Workspace) -> None:
@@ -145,13 +139,3 @@ def test_a_picked_corpus_stays_when_it_grows(app: AppTest, shared: Workspace, na
     for _ in range(3):
         app = settled(app.run())
         assert app.selectbox(key=key).value == picked
-
-
-@pytest.mark.usefixtures("kept_labels")
-def test_premises_are_added_one_after_another(ada: AppTest, shared: Workspace) -> None:
-    picked = shared.corpora.add_corpus(Corpus.of("zzz", ["snow is ice"]), author="Cy").id
-    ada = ada.run().selectbox(key="corpus").set_value(picked).run()
-    for text in ("glass can break", "glass is a solid"):
-        named(ada.text_area, "Add premises").set_value(text)
-        ada = named(ada.button, "Add").click().run()
-    assert shared.corpora.corpus(picked).texts == ("snow is ice", "glass can break", "glass is a solid")

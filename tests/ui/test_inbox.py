@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.components import inbox
-from entail.ui.components.inbox import Inbox, KeyPress, NodeEvent, listen, node_handler
+from entail.ui.components.inbox import Inbox, NodeEvent, node_handler
 
 
 def sent(mount: str, *numbers: int) -> dict[str, Any]:
@@ -137,16 +136,3 @@ def test_malformed_events_of_nodes_are_skipped() -> None:
     ):
         handle(message)
     assert events == [NodeEvent("select", "n1"), NodeEvent("open", "n1.1")]
-
-
-def test_a_message_of_the_browser_is_a_key_press(monkeypatch: pytest.MonkeyPatch) -> None:
-    mounted: list[Any] = []
-    monkeypatch.setattr(inbox, "mount", lambda *options: mounted.extend(options))
-    monkeypatch.setattr(inbox, "component", lambda name, js: None)
-    pressed: list[KeyPress] = []
-    listen(keys=["1", "?", "shift+left"], key="keys", stamp="s", on_press=pressed.append)
-    _, key, data, handle = mounted
-    assert (key, data) == ("keys", {"keys": ["1", "?", "shift+left"], "stamp": "s"})
-    for number, name in enumerate(["1", "shift+1", 7]):
-        handle({"number": number, "key": name, "stamp": "s"})
-    assert pressed == [KeyPress("1", "s"), KeyPress("shift+1", "s")]

@@ -15,7 +15,6 @@ from entail.registry.models import promote, roll_back
 from entail.trees.log.acts import Create
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import ACTIVE, ranking_of, selected_retriever
-from entail.ui.trees.page import Screen
 from tests.ui.conftest import buttons, on_tree, said, settled
 
 
@@ -67,18 +66,6 @@ def test_the_active_encoder_ranks_and_is_logged(active_tree: AppTest, shared: Wo
     assert revisions == [resolve("tiny").revision, resolve("mine").revision]
     roll_back("grove", by="Bo")
     assert active_label(settled(app.run())) == "Active: tiny"
-
-
-def test_another_active_encoder_begins_its_list_at_the_first_page(active_tree: AppTest, tree: str) -> None:
-    screen: Screen = active_tree.session_state["screens"][tree]
-    screen.search("ba be bi")
-    app = settled(active_tree.run())
-    screen.turn(1)
-    app = settled(app.run())
-    assert (screen.page, screen.furthest) == (1, 1)
-    promote_mine()
-    settled(app.run())
-    assert (screen.page, screen.furthest, screen.query) == (0, 0, "ba be bi")
 
 
 def test_a_choice_by_hand_stays(active_tree: AppTest) -> None:

@@ -1,8 +1,6 @@
 """Graph and outline without a browser: their nodes and rows, a click, what the browser receives."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -74,14 +72,9 @@ def test_a_box_shows_kind_text_author_and_verdict() -> None:
 
 def test_boxes_say_their_level_and_whether_they_are_open() -> None:
     boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
-    levels = {id: (box["level"], box.get("open")) for id, box in boxes.items() if "level" in box}
-    assert levels == {
-        "n1": (1, True),
-        "n1.1": (2, False),
-        "n1.2": (2, None),
-        "n1.5": (2, True),
-        "n1.6": (3, None),
-    }
+    levels = [(id, box["level"], box.get("open")) for id, box in boxes.items() if "level" in box]
+    inner = [("n1", 1, True), ("n1.1", 2, False), ("n1.5", 2, True)]
+    assert sorted(levels) == sorted([*inner, ("n1.2", 2, None), ("n1.6", 3, None)])
 
 
 def test_a_collapsed_node_says_how_many_it_hides_and_is_found_by_their_words() -> None:
@@ -118,19 +111,7 @@ def test_the_focus_follows_the_browser_and_ends_where_something_else_is_selected
     assert view.focus == "n1"
 
 
-def test_rows_are_depth_first_and_loose_ones_last() -> None:
-    assert [(row.id, row.parent, row.level) for row in lines_of(grown())] == [
-        ("n1", None, 1),
-        ("n1.1", "n1", 2),
-        ("n1.3", "n1.1", 3),
-        ("n1.4", "n1.3", 4),
-        ("n1.2", "n1", 2),
-        ("n1.5", None, 1),
-        ("n1.6", "n1.5", 2),
-    ]
-
-
-def test_a_row_shows_kind_text_author_and_marks() -> None:
+def test_rows_are_depth_first_with_kind_text_author_and_marks() -> None:
     tree = grown(
         Finish(node="n1.2", premises=(ICE,)),
         Conclude(node="n1", premises=("n1.2",), text="so it is"),
@@ -138,6 +119,10 @@ def test_a_row_shows_kind_text_author_and_marks() -> None:
         Finish(node="n1.1", premises=()),
     )
     rows = {row.id: row for row in lines_of(tree)}
+    assert [(row.id, row.level) for row in lines_of(grown())] == [
+        *(("n1", 1), ("n1.1", 2), ("n1.3", 3), ("n1.4", 4), ("n1.2", 2)),
+        *(("n1.5", 1), ("n1.6", 2)),  # loose ones last
+    ]
     assert rows["n1.4"] == Line("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
     assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
     assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
@@ -193,7 +178,7 @@ def test_a_move_that_the_log_refuses_leaves_the_tree_and_says_why(
 
 @pytest.mark.parametrize(
     ("node", "to", "dialog"),
-    [("n1.2", "n1.1", "conclude"), ("n1.1", "n1", "conclude"), ("n1.3", "n1.1", "move")],
+    [("n1.2", "n1.1", "conclude"), ("n1.3", "n1.1", "move")],
 )
 def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(
     context: TreePage, node: str, to: str, dialog: str
@@ -204,11 +189,6 @@ def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(
     assert (screen.selected, screen.dialog, screen.goal) == (node, dialog, to)
     context.with_candidates().run(Command("dialog", "move"))
     assert screen.goal is None
-
-
-def test_a_line_to_a_node_that_is_gone_opens_nothing(context: TreePage) -> None:
-    handle(context, NodeEvent("connect", "n1.2", "n99"))
-    assert context.screen.dialog is None
 
 
 def page() -> None:
@@ -272,14 +252,6 @@ def test_the_scripts_are_whole_fetch_nothing_and_make_no_markup_of_text() -> Non
         assert all(name in js for name in appearance.NAMES.values())
         for name in ("innerHTML", "insertAdjacentHTML", "outerHTML", "document.write"):
             assert name not in js
-
-
-def test_pyvis_is_loaded_by_the_first_exported_page_and_not_before() -> None:
-    names = "{'pyvis', 'IPython', 'networkx'}"
-    modules = "sys, entail.trees.formats, entail.ui.components.graph"
-    code = f"import {modules}; print(sorted({names} & set(sys.modules)))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_a_key_that_goes_into_a_collapsed_node_expands_it(shared: Workspace) -> None:

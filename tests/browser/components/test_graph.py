@@ -15,23 +15,23 @@ pytestmark = pytest.mark.browser
 ALL = ("n1", "n1.1", "n1.2", "n1.3", "n1.4", "n1.5")
 
 
-def test_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> None:
+def test_a_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> None:
     before = story.see()
-    story.click("n1.3")
-    said(selected="n1.3", opened="")
-    expect(story.root).to_have_attribute("data-selected", "n1.3")
-    assert story.see() == before
-
-
-def test_selected_node_is_marked_and_named_for_screen_readers(story: Any, said: Any) -> None:
     tree = story.root.get_by_role("tree", name=re.compile("the moon is cold at night"))
     expect(tree.get_by_role("treeitem", selected=True)).to_have_attribute("data-node", "n1")
     story.click("n1.4")
-    said(selected="n1.4")
+    said(selected="n1.4", opened="")
     item = tree.get_by_role("treeitem", selected=True, level=4)
     expect(item).to_have_attribute("data-node", "n1.4")
     expect(item).to_contain_text("at night a side of the moon is turned away from the sun")
     expect(tree).to_have_attribute("aria-activedescendant", "n1.4")
+    assert story.see() == before
+    story.page.get_by_text("rejected", exact=True).click()
+    expect(story.root.get_by_label("Legend").get_by_text("Rejected premise")).to_be_visible()
+    rejected = f"n1!{premise_key('ice is a kind of solid')}"
+    story.see(*ALL, rejected)
+    story.click(rejected)
+    said(selected="n1")
 
 
 def test_double_click_opens(story: Any, said: Any) -> None:
@@ -79,7 +79,7 @@ def test_hover_shows_text_and_verdict_as_text(story: Any) -> None:
     assert story.page.evaluate("window.harmed") is None
 
 
-def test_collapse_and_expand_by_the_tool(story: Any, said: Any) -> None:
+def test_collapse_and_expand_by_the_tool_and_by_the_sign_at_the_node(story: Any, said: Any) -> None:
     story.click("n1.3")
     said(selected="n1.3")
     story.tool("Collapse the selected node")
@@ -88,9 +88,6 @@ def test_collapse_and_expand_by_the_tool(story: Any, said: Any) -> None:
     story.tool("Expand the selected node")
     said(collapsed="")
     story.see(*ALL)
-
-
-def test_collapse_by_the_sign_at_the_node(story: Any, said: Any) -> None:
     (x, y), (_, low) = story.place("n1.1"), story.place("n1.3")
     for down in range(int(y), int(low), 3):  # the sign is on the line between them
         story.page.mouse.click(x, down)
@@ -119,27 +116,19 @@ def test_find_goes_from_match_to_match(story: Any) -> None:
     expect(field).to_have_value("")
 
 
-def test_rejected_premises_behind_their_switch(story: Any, said: Any) -> None:
-    legend = story.root.get_by_label("Legend")
-    story.see(*ALL)
-    expect(legend.get_by_text("Rejected premise")).to_be_hidden()
-    story.page.get_by_text("rejected", exact=True).click()
-    expect(legend.get_by_text("Rejected premise")).to_be_visible()
-    rejected = f"n1!{premise_key('ice is a kind of solid')}"
-    story.see(*ALL, rejected)
-    story.click(rejected)
-    said(selected="n1")
-
-
-def test_wheel_zooms_and_the_tools_do(story: Any) -> None:
+def test_zoom_by_wheel_and_tools_and_the_view_comes_back_with_the_graph(story: Any) -> None:
     first = story.scale
     story.tool("Zoom in")
     story.see()
     assert story.scale == pytest.approx(1.25 * first, rel=0.01)
     story.page.mouse.move(*story.place("n1.2"))
     story.page.mouse.wheel(0, -200)
-    story.see()
+    before = story.see()
     assert story.scale > 1.26 * first
+    story.page.get_by_text("away", exact=True).click()
+    expect(story.root).to_have_count(0)
+    story.page.get_by_text("away", exact=True).click()
+    assert story.see() == before
     story.tool("Fit the whole tree")
     assert story.shown() == set(ALL)
 
@@ -155,24 +144,6 @@ def test_selected_node_stays_where_it_is_while_the_tree_changes(page: Page, app:
     expect(graph.root.locator('[data-node="n1.201"]')).to_be_attached()
     assert graph.see()["n1.21"] == pytest.approx(before["n1.21"], abs=2)
     assert graph.scale == scale
-
-
-def test_mouse_moves_the_view_between_the_boxes(story: Any) -> None:
-    before = story.see()
-    box = story.root.locator(".canvas").bounding_box()
-    x, y = box["x"] + 15, box["y"] + 15
-    story.drag((x, y), (x + 30, y + 40))
-    (x, y), (x_before, y_before) = story.see()["n1"], before["n1"]
-    assert (x - x_before, y - y_before) == pytest.approx((30, 40), abs=12)  # less the first step of the drag
-
-
-def test_view_comes_back_with_the_graph(story: Any, said: Any) -> None:
-    story.tool("Zoom in")
-    before = story.see()
-    story.page.get_by_text("away", exact=True).click()
-    expect(story.root).to_have_count(0)
-    story.page.get_by_text("away", exact=True).click()
-    assert story.see() == before
 
 
 def test_theme_of_the_page_is_the_graphs(story: Any, said: Any) -> None:
