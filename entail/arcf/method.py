@@ -39,7 +39,7 @@ class WorldtreeSource:
         SettingsError: If tables or questions are not given.
     """
 
-    tables: Annotated[Path | None, "Folder of fact tables (.tsv) as released, or a ZIP of it"] = None
+    tables: Annotated[Path | None, "Folder of fact tables (.tsv) as released"] = None
     questions: Annotated[Path | None, "Questions with explanations, as released"] = None
     dev: Annotated[Path | None, "Dev questions that select the weights"] = None
     unscored: Annotated[bool, "Include explanations that the shared task does not score"] = False

@@ -92,32 +92,23 @@ def evaluate_chains(
     never found; a gold fact in no table makes the whole question 0.
 
     Raises:
-        EvaluationError: If there are not as many rankings as questions, a ranking repeats a fact or holds an
-            unknown one, or no question has gold.
+        EvaluationError: If a ranking repeats a fact, or no question has gold.
     """
     values: list[float] = []
     missing: list[tuple[str, str]] = []
     without_gold = len(questions) - len(with_gold(questions))
-    for question, ranking in _paired(questions, rankings):
+    for question, ranking in zip(questions, rankings, strict=True):
         if not question.gold:
             continue
-        ranks = _ranks_in(ranking, len(facts), name=question.id)
+        if len(np.unique(ranking)) != len(ranking):
+            raise EvaluationError(f"{question.id}: expected a ranking of distinct facts, found one twice")
+        ranks = np.full(len(facts), np.inf)
+        ranks[ranking] = np.arange(1, len(ranking) + 1)
         absent = [uid for uid in question.gold if uid not in facts.positions]
         missing += [(question.id, uid) for uid in absent]
         gold = np.array([np.inf if uid in absent else ranks[facts.positions[uid]] for uid in question.gold])
         values.append(ap(gold) if np.isfinite(gold).all() else 0.0)
     return ChainEvaluation(np.array(values), tuple(missing), without_gold)
-
-
-def _ranks_in(ranking: Ints, count: int, *, name: str) -> Values:
-    """Return the rank of every fact, from 1; `inf` where the ranking lacks it, shape (facts,)."""
-    if len(ranking) and (ranking.min() < 0 or ranking.max() >= count):
-        raise EvaluationError(f"{name}: expected positions of {count} facts, found {ranking.max()}")
-    if len(np.unique(ranking)) != len(ranking):
-        raise EvaluationError(f"{name}: expected a ranking of distinct facts, found one twice")
-    ranks = np.full(count, np.inf)
-    ranks[ranking] = np.arange(1, len(ranking) + 1)
-    return ranks
 
 
 def ap(ranks: Values) -> float:
@@ -153,11 +144,3 @@ def fact_similarities(
     positions = np.array([corpus.position(text) for text in facts.texts], dtype=np.int64)
     index = StemmedIndex(corpus) if metric == TFIDF else retriever(metric, corpus, progress=progress)
     return index.scores if len(corpus) == len(facts) else lambda texts: index.scores(texts)[:, positions]
-
-
-def _paired(questions: Sequence[Question], rankings: Iterable[Ints]) -> Iterable[tuple[Question, Ints]]:
-    try:
-        yield from zip(questions, rankings, strict=True)
-    except ValueError as error:
-        message = f"expected one ranking for each of {len(questions)} questions: {error}"
-        raise EvaluationError(message) from error

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
@@ -125,8 +125,35 @@ def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
     return bm25s
 
 
+class Bm25Words:
+    """BM25 of texts as in Lucene, words stemmed by Snowball, without English stop words."""
+
+    def __init__(self, texts: Sequence[str], *, k1: float, b: float) -> None:
+        self.size = len(texts)
+        words = _tokenize(texts)
+        self._ranker: Any = None
+        if any(words):  # bm25s fails without a single word
+            self._ranker = load_bm25s().BM25(k1=k1, b=b, method="lucene")
+            self._ranker.index(words, show_progress=False)
+
+    def scores(self, queries: Sequence[str]) -> Iterator[Floats]:
+        """Yield the scores of all texts, shape (texts,), for each query; 0 without a common word."""
+        for words in _tokenize(queries):
+            ids = self._ranker.get_tokens_ids(words) if self._ranker is not None else ()
+            yield self._ranker.get_scores_from_ids(ids) if ids else np.zeros(self.size, dtype=np.float32)
+
+
+def _tokenize(texts: Sequence[str]) -> list[list[str]]:
+    stemmer, _ = _english()
+    with _stemmer_lock:
+        words: list[list[str]] = load_bm25s().tokenize(
+            list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
+        )
+    return words
+
+
 class Bm25Index(_LexicalIndex):
-    """BM25 as in Lucene (k1 1.5, b 0.75), words stemmed by Snowball, without English stop words.
+    """BM25 (`Bm25Words`, k1 1.5, b 0.75).
 
     >>> index = Bm25Index(Corpus.of("tiny", ["ice is cold", "fires burn hot"]))
     >>> index.search(["burning fire"], k=1).positions
@@ -137,27 +164,11 @@ class Bm25Index(_LexicalIndex):
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        bm25s = load_bm25s()
-        super().__init__(corpus, name="bm25", revision=f"bm25@bm25s-{bm25s.__version__}", metric="bm25")
-        words = self._tokenize(corpus.texts)
-        self._ranker: Any = None
-        if any(words):  # bm25s fails without a single word
-            self._ranker = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
-            self._ranker.index(words, show_progress=False)
+        revision = f"bm25@bm25s-{load_bm25s().__version__}"
+        super().__init__(corpus, name="bm25", revision=revision, metric="bm25")
+        self._words = Bm25Words(corpus.texts, k1=1.5, b=0.75)
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the BM25 score of every query against every premise, shape (queries, premises)."""
-        checked_queries(queries)
-        scores = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
-        for row, words in enumerate(cancellable(self._tokenize(queries) if self._ranker is not None else ())):
-            if ids := self._ranker.get_tokens_ids(words):
-                scores[row] = self._ranker.get_scores_from_ids(ids)
-        return scores
-
-    def _tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        stemmer, _ = _english()
-        with _stemmer_lock:
-            words: list[list[str]] = load_bm25s().tokenize(
-                list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
-            )
-        return words
+        rows = list(cancellable(self._words.scores(checked_queries(queries)))) if queries else []
+        return np.array(rows, dtype=np.float32).reshape(len(queries), len(self._corpus))

@@ -62,7 +62,6 @@ def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     assert figures["longer_entailed"] | {"accuracy": 0.0, "n": 1} == figures["longer_entailed"]
     assert figures["data"]["skipped"]["other_labels"] == {"-": 1}
     assert figures["data"]["skipped"]["unreadable"] == 1
-    assert figures["truncated_sentences"] == 1
     assert figures["encoder"] == "words"
 
 

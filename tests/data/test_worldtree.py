@@ -1,7 +1,6 @@
-"""Releases of WorldTree: tables, questions and ZIPs, in miniature."""
+"""Releases of WorldTree: tables and questions, in miniature."""
 
 import gzip
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -187,44 +186,3 @@ def test_the_correct_answer_is_taken_out(question: str, key: str, expected: tupl
 def test_questions_without_that_answer_are_refused(question: str, key: str) -> None:
     with pytest.raises(FormatError):
         stem_and_answer(question, key)
-
-
-TABLE = "A\t[SKIP] UID\nice is cold\tu1\nsnow is ice\tu2\n"
-HEAD = "QuestionID\tAnswerKey\tquestion\texplanation\tflags\tarcset\n"
-ROW = "M1\tA\tHow is snow? (A) cold (B) red\t{}\tSUCCESS\tEasy\n"
-
-
-@pytest.fixture
-def release(tmp_path: Path) -> Path:
-    """Return a folder as of 2020: tables, questions with and without explanations, something else."""
-    folder = tmp_path / "mine"
-    (folder / "tables").mkdir(parents=True)
-    (folder / "tables" / "T.tsv").write_text(TABLE, encoding="utf-8")
-    (folder / "questions.blind.tsv").write_text(HEAD + ROW.format(""), encoding="utf-8")
-    (folder / "questions.train.tsv").write_text(HEAD + ROW.format("u1|CENTRAL"), encoding="utf-8")
-    (folder / "index.tsv").write_text("no\tquestions\n", encoding="utf-8")
-    (folder / "README.txt").write_text("words", encoding="utf-8")
-    return folder
-
-
-def zipped(folder: Path, *, above: str = "") -> Path:
-    file = folder.with_suffix(".zip")
-    with zipfile.ZipFile(file, "w") as packed:
-        for path in sorted(folder.rglob("*")):
-            packed.write(path, f"{above}{path.relative_to(folder)}")
-    return file
-
-
-@pytest.mark.parametrize("above", ["", "release-1/", "../../"])
-def test_a_zip_is_read_alike_and_writes_nowhere(release: Path, tmp_path: Path, above: str) -> None:
-    packed = zipped(release, above=above)
-    before = sorted(tmp_path.rglob("*"))
-    assert read_fact_tables(packed) == read_fact_tables(release / "tables")
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_torn_zip_is_refused(release: Path) -> None:
-    packed = zipped(release)
-    packed.write_bytes(packed.read_bytes()[:150])
-    with pytest.raises(FormatError):
-        read_fact_tables(packed)

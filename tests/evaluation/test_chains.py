@@ -54,12 +54,9 @@ def test_average_precision_of_the_shared_task() -> None:
 def test_what_is_left_out_of_a_ranking() -> None:
     short = np.array([1, 2])
     assert evaluate_chains([ONE], FACTS, [short]).map == 0.0
-
-
-@pytest.mark.parametrize("rankings", [[[0, 0]], [[9]], [[-1]], [], [[0], [1]]])
-def test_rankings_that_cannot_be(rankings: list[list[int]]) -> None:
-    with pytest.raises(EvaluationError):
-        evaluate_chains([ONE], FACTS, map(np.array, rankings))
+    for question, ranking in ((BLIND, short), (ONE, np.array([1, 1]))):
+        with pytest.raises(EvaluationError):
+            evaluate_chains([question], FACTS, [ranking])
 
 
 def test_facts_are_ranked_by_their_words() -> None:

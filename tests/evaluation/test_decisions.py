@@ -56,9 +56,6 @@ class Points:
         self.asked.append(("premise", list(texts)))
         return self._vectors(texts)
 
-    def cut(self, texts: Sequence[str]) -> list[bool]:
-        return [len(text) > 2 for text in texts]
-
     def _vectors(self, texts: Sequence[str]) -> Any:
         default = {text: len(text) * math.pi / 12 for text in texts}
         angles = np.array([default[text] if self.angles is None else self.angles[text] for text in texts])
@@ -97,22 +94,17 @@ def test_gaussians_by_hand() -> None:
     assert similarities.forward == pytest.approx([narrow, same, 1])
     assert similarities.backward == pytest.approx([wide, same, 1])
     assert similarities.wider == pytest.approx([1, 0, 0])
-    assert similarities.truncated is None
     (sentences,) = encoder.asked  # each once
     assert sorted(sentences) == ["g", "h", "p"]
 
 
 def test_points_are_compared_by_cosine_and_the_hypothesis_is_the_query() -> None:
     pairs = [NliPair("ab", "abcd", "neutral"), entailment("ab", "ab")]
-    for symmetric, calls in (
-        (True, [("premise", ["ab", "abcd"])]),
-        (False, [("premise", ["ab"]), ("query", ["abcd", "ab"])]),
-    ):
-        encoder = Points(symmetric=symmetric)
-        similarities = pair_similarities(pairs, encoder)
-        assert similarities.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
-        assert (similarities.backward, similarities.wider, similarities.truncated) == (None, None, 1)
-        assert encoder.asked == calls
+    encoder = Points()
+    similarities = pair_similarities(pairs, encoder)
+    assert similarities.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
+    assert (similarities.backward, similarities.wider) == (None, None)
+    assert encoder.asked == [("premise", ["ab"]), ("query", ["abcd", "ab"])]  # each once
 
 
 def test_what_is_no_similarity_is_refused() -> None:

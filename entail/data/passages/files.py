@@ -25,19 +25,19 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from entail.data.passages.html import without_tags
-from entail.data.passages.rows import Passage, Question, passages_of, question_of, squad_paragraphs
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
 from entail.data.reading import parse_json, read_text, shorten
-from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.stored import validate
+from entail.data.tables import TAB, Row, guess_delimiter, named_columns, read_rows, split_cells
 from entail.data.text import premise_key
 from entail.errors import FormatError
-
-__all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
 
 QUESTION_COLUMNS = ("question", "query", "questions")
 ANSWER_COLUMNS = ("answer", "answers")
@@ -56,18 +56,40 @@ _PASSAGE_PARTS = {
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Text that may answer a question; its id is that of the file or its `premise_key`."""
+
+    id: str
+    text: str
+    title: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Title and text, as encoded and searched."""
+        return f"{self.title} {self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, alternative answers, and ids of passages that answer it and of similar ones that do not.
+
+    The id is that in the file, else its number, from 1. A DPR file without hard negatives gives its others.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    hard_negatives: tuple[str, ...] = ()
+
+
 @dataclass
 class PassageTally:
-    """Numbers of passages yielded, empty (left out) and with HTML (removed); places of five empty ones."""
+    """Numbers of passages that were yielded, and of empty ones, left out."""
 
     read: int = 0
     empty: int = 0
-    html: int = 0
-    first_empty: list[str] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
 
 
 def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
@@ -77,16 +99,12 @@ def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = 
         FormatError: With file and line, if the file is malformed; the passages before it were yielded.
     """
     counts = tally if tally is not None else PassageTally()
-    for location, passage in _raw_passages(Path(file)):
-        text, html = without_tags(passage.text)
-        counts.html += html
-        if text.strip():
+    for passage in _raw_passages(Path(file)):
+        if passage.text.strip():
             counts.read += 1
-            yield Passage(passage.id, text, without_tags(passage.title)[0])
+            yield passage
         else:
             counts.empty += 1
-            if len(counts.first_empty) < 5:
-                counts.first_empty.append(location)
 
 
 def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iterator[Question]:
@@ -100,7 +118,7 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
     if kind == "beir":
         yield from _beir_questions(path, split)
     elif kind == "squad":
-        for _, _, questions in _squad(path):
+        for _, questions in _squad(path):
             yield from questions
     elif kind != "text":
         for number, location, row in _rows(path, kind):
@@ -108,10 +126,10 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
     elif (table := _table(path, _QUESTION_PARTS, "question")) is None:
         yield from _question_lines(path)
     else:
-        for count, (_, cells) in enumerate(table, start=1):
+        for number, cells in enumerate(table, start=1):
             if cells["question"]:
-                id_, answers = cells.get("id") or str(count), _answers(cells.get("answer", ""))
-                yield Question(id_, cells["question"], answers)
+                answers = _answers(cells.get("answer", ""))
+                yield Question(cells.get("id") or str(number), cells["question"], answers)
 
 
 def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
@@ -154,31 +172,29 @@ def _format(path: Path) -> Format:
     return "squad" if is_squad else "jsonl"
 
 
-def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
-    """Yield place and passage, HTML and empty ones included."""
+def _raw_passages(path: Path) -> Iterator[Passage]:
+    """Yield passages, empty ones included."""
     kind = _format(path)
     if kind == "beir":
         path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
     if kind == "text":
-        for number, cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
-            # A line's number is no id: those of two files would be the same.
-            passage_id = cells.get("id") or premise_key(cells["text"])
-            yield f"line {number}", Passage(passage_id, cells["text"], cells.get("title", ""))
+        for cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
+            text = cells["text"]  # a line's number is no id: those of two files would be the same
+            yield Passage(cells.get("id") or premise_key(text), text, cells.get("title", ""))
         return
     hashes: set[int] = set()  # ids of a training file's passages are many
-    for location, passage in _json_passages(path, kind):
+    for passage in _json_passages(path, kind):
         if hash(passage.id) not in hashes:
             hashes.add(hash(passage.id))
-            yield location, passage
+            yield passage
 
 
-def _json_passages(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
+def _json_passages(path: Path, kind: Format) -> Iterator[Passage]:
     if kind == "squad":
-        yield from ((location, passage) for location, passage, _ in _squad(path))
+        yield from (passage for passage, _ in _squad(path))
     else:
         for _, location, row in _rows(path, kind):
-            for passage in passages_of(row, f"{path}, {location}"):
-                yield location, passage
+            yield from passages_of(row, f"{path}, {location}")
 
 
 def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -187,10 +203,8 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
     return ((number, f"{unit} {number}", row) for number, row in rows)
 
 
-def _table(
-    path: Path, parts: Mapping[str, tuple[str, ...]], needed: str
-) -> Iterator[tuple[int, dict[str, str]]] | None:
-    """Return the line and the cells of the columns of usual names; None without a header of several columns.
+def _table(path: Path, parts: Mapping[str, tuple[str, ...]], needed: str) -> Iterator[dict[str, str]] | None:
+    """Return the cells of the columns of usual names; None without a header of several columns.
 
     A TSV is streamed; a row of a CSV may span lines.
     """
@@ -202,29 +216,27 @@ def _table(
     columns = named_columns(names, parts)
     if len(names) < 2 or needed not in columns:
         return None
+    rows: Iterator[Row]
     if delimiter == TAB:
         rows = (
-            (number, dict(zip(names, split_cells(line), strict=False)))
+            dict(zip(names, split_cells(line), strict=False))
             for number, line in lines(path)
             if number > 1 and line.strip()
         )
     else:
         table = read_rows(path, max_bytes=_MAX_BYTES)
-        columns, rows = named_columns(table.columns, parts), table.readable()
-    return (
-        (number, {part: str(row.get(column, "")).strip() for part, column in columns.items()})
-        for number, row in rows
-    )
+        columns, rows = named_columns(table.columns, parts), (row for _, row in table.readable())
+    return ({part: str(row.get(column, "")).strip() for part, column in columns.items()} for row in rows)
 
 
-def _passage_lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _passage_lines(path: Path) -> Iterator[dict[str, str]]:
     """Read a passage a line, where the first line has tabs after its id and perhaps before a title."""
     is_tsv = TAB in read_head(path, _HEAD).split("\n", 1)[0]
     for number, line in lines(path):
         cells = line.split(TAB) if is_tsv else ["", line]
         if len(cells) > 1:
             title = cells[2].strip().strip('"') if len(cells) > 2 else ""
-            yield number, {"id": cells[0].strip(), "text": cells[1], "title": title}
+            yield {"id": cells[0].strip(), "text": cells[1], "title": title}
         elif line.strip():
             message = f"expected an id, a tab and a text, found {shorten(line)!r}"
             raise FormatError(message, source=str(path), line=number)
@@ -259,7 +271,7 @@ def _answers(text: str) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
+def _squad(path: Path) -> Iterator[tuple[Passage, list[Question]]]:
     text = read_text(path, max_bytes=_MAX_BYTES)
     return squad_paragraphs(parse_json(text, source=str(path)), str(path))
 
@@ -284,3 +296,111 @@ def _find_beir(folder: Path, name: str) -> Path:
         if path.is_file():
             return path
     raise FormatError(f"expected a BEIR folder with {name}, found none", source=str(folder))
+
+
+_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+
+
+def _as_list(value: object) -> object:
+    return [] if value is None else [value] if isinstance(value, str) else value
+
+
+class _Row(BaseModel):
+    """Base of rows: numbers become texts, other fields are left out."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class _Context(_Row):
+    """Passage of a row, or an answer of SQuAD."""
+
+    text: _Text = Field("", validation_alias=AliasChoices("text", "contents"))
+    title: _Text = ""
+    isgold: Any = None
+    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "passage_id", "psg_id", "docid"))
+
+    def passage(self) -> Passage:
+        return Passage(self.id or premise_key(self.text), self.text, self.title)
+
+
+_Contexts = Annotated[list[_Context], BeforeValidator(_as_list)]
+
+
+class _WithContexts(_Row):
+    positive_ctxs: _Contexts = []
+    hard_negative_ctxs: _Contexts = []
+    negative_ctxs: _Contexts = []
+    ctxs: _Contexts = []
+
+
+class _Question(_WithContexts):
+    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "qid"))
+    text: str = Field(validation_alias=AliasChoices("question", "query", "text"))
+    answers: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+        [], validation_alias=AliasChoices("answers", "answer")
+    )
+
+
+class _SquadQuestion(_Row):
+    question: str
+    id: str | None = None
+    answers: _Contexts = []
+
+
+class _Paragraph(_Row):
+    context: str
+    qas: Annotated[list[_SquadQuestion], BeforeValidator(_as_list)] = []
+
+
+class _Article(_Row):
+    title: _Text = ""
+    paragraphs: Annotated[list[_Paragraph], BeforeValidator(_as_list)] = []
+
+
+class _Squad(_Row):
+    data: list[_Article]
+
+
+def squad_paragraphs(value: object, source: str) -> Iterator[tuple[Passage, list[Question]]]:
+    """Yield passage and questions of every paragraph of a SQuAD file, or raise `FormatError`."""
+    numbers = count(1)
+    for article in validate(_Squad, value, source=source).data:
+        for paragraph in article.paragraphs:
+            passage = Passage(premise_key(paragraph.context), paragraph.context)
+            questions = []
+            for number, row in zip(numbers, paragraph.qas, strict=False):
+                answers = tuple(dict.fromkeys(answer.text for answer in row.answers))
+                question_id = str(number) if row.id is None else row.id
+                questions.append(Question(question_id, row.question.strip(), answers, (passage.id,)))
+            yield passage, questions
+
+
+def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
+    """Yield the passages of a row: its own, or those of a question of DPR or NQ-open; or `FormatError`."""
+    if row.keys() & _WithContexts.model_fields.keys():
+        listed = validate(_WithContexts, row, source=source)
+        for name in _WithContexts.model_fields:
+            yield from (context.passage() for context in getattr(listed, name))
+    elif "text" in row or "contents" in row:
+        yield validate(_Context, row, source=source).passage()
+    else:
+        names = shorten(", ".join(row) or "no field")
+        message = f"expected a passage with text, or a question with passages, found {names}"
+        raise FormatError(message, source=source)
+
+
+def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
+    """Return the question of a row of DPR, NQ-open or BEIR, with ids of its passages; or `FormatError`."""
+    question = validate(_Question, row, source=source)
+    positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
+    return Question(
+        str(number) if question.id is None else question.id,
+        question.text.strip(),
+        tuple(question.answers),
+        _ids(positive),
+        _ids(question.hard_negative_ctxs or question.negative_ctxs),
+    )
+
+
+def _ids(contexts: list[_Context]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(context.passage().id for context in contexts))

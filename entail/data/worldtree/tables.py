@@ -6,24 +6,17 @@ the fact. Some uids stand in two rows: the first row is the fact.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import tempfile
-import zipfile
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 
-from entail.data.reading import MAX_BYTES
 from entail.data.tables import TAB, read_rows
 from entail.errors import FormatError
 
-SUFFIXES = (".tsv", ".tsv.gz")
-TABLES = "tables"
 _SKIP = "[SKIP]"
 
 
@@ -91,69 +84,28 @@ class FactTables:
 
 
 def read_fact_tables(source: Path) -> FactTables:
-    """Read every `.tsv` of a folder `tables/` or of a ZIP (`open_release`), in order of name, gzipped or not.
+    """Read every `.tsv` of a folder `tables/`, in order of name, gzipped or not.
 
     Raises:
         FormatError: If the folder is absent, holds no table or no fact, or a table has no uid column or is no
-            text; if a ZIP is damaged or too large.
+            text.
     """
     facts: dict[str, Fact] = {}
     repeats, problems = [], []
-    with open_release(source) as release:
-        folder = release / TABLES if source.is_file() else release
-        if not folder.is_dir():
-            raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(source))
-        files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(SUFFIXES)]
-        for file in files:
-            table_facts, wrong = _read_table(file)
-            problems += wrong
-            for fact in table_facts:
-                if facts.setdefault(fact.uid.lower(), fact) is not fact:
-                    repeats.append(fact.uid)
+    if not source.is_dir():
+        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(source))
+    files = [path for path in sorted(source.iterdir()) if path.name.lower().endswith((".tsv", ".tsv.gz"))]
+    for file in files:
+        table_facts, wrong = _read_table(file)
+        problems += wrong
+        for fact in table_facts:
+            if facts.setdefault(fact.uid.lower(), fact) is not fact:
+                repeats.append(fact.uid)
     if not facts:
         actual = f"{len(files)} without a fact" if files else "no .tsv file"
         message = f"expected fact tables, found {actual}; give the release's tables/"
         raise FormatError(message, source=str(source))
     return FactTables(tuple(facts.values()), tuple(repeats), tuple(problems))
-
-
-@contextlib.contextmanager
-def open_release(release: Path) -> Iterator[Path]:
-    """Yield the folder of a release, or its files unpacked from a ZIP: its tables in `tables/`.
-
-    A ZIP without a folder `tables` holds nothing but tables.
-
-    Raises:
-        FormatError: If a ZIP is damaged or too large.
-    """
-    if not release.is_file():
-        yield release
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        tables = Path(folder, TABLES)
-        tables.mkdir()
-        try:
-            with zipfile.ZipFile(release) as packed:
-                files = {
-                    info: path
-                    for info in packed.infolist()
-                    for path in [PurePosixPath(info.filename)]
-                    # `__MACOSX/._X.tsv`, which a Mac adds, is no table.
-                    if path.name.lower().endswith(SUFFIXES) and not path.name.startswith(".")
-                }
-                if (size := sum(info.file_size for info in files)) > MAX_BYTES:
-                    raise FormatError(
-                        f"expected at most {MAX_BYTES:,} bytes of tables and questions, found {size:,}",
-                        source=str(release),
-                    )
-                parted = any(TABLES in path.parts[:-1] for path in files.values())
-                for info, path in files.items():  # by its own name alone, so nothing is written elsewhere
-                    inside = not parted or TABLES in path.parts[:-1]
-                    (tables if inside else Path(folder)).joinpath(path.name).write_bytes(packed.read(info))
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
-            message = f"expected the folder of a release or a ZIP of it, found neither ({error})"
-            raise FormatError(message, source=str(release)) from error
-        yield Path(folder)
 
 
 def _read_table(file: Path) -> tuple[list[Fact], list[str]]:

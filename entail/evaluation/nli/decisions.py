@@ -12,7 +12,7 @@ encoder knows besides length.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians, encode_pairs, similarity
 from entail.errors import EncoderError, EvaluationError
+from entail.index.protocol import Floats
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, Values, auprc, best_threshold, wilson_interval
 
@@ -39,13 +40,11 @@ class PairSimilarities:
         forward: sim(h || p), how much the premise entails the hypothesis, shape (n,).
         backward: sim(p || h), shape (n,); None of points, which know no direction.
         wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None of points.
-        truncated: Number of truncated distinct sentences; None if unknown.
     """
 
     forward: Values
     backward: Values | None = None
     wider: Values | None = None
-    truncated: int | None = None
 
 
 def pair_encoder(name: str | Path) -> PairEncoder:
@@ -78,7 +77,9 @@ def pair_similarities(
     premises, hypotheses = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
     backward = wider = None
     if isinstance(encoder, Encoder):
-        forward = _cosines(premises, hypotheses, encoder, progress)
+        first_vectors = _encode_once(premises, encoder.encode_premises, progress)
+        second_vectors = _encode_once(hypotheses, encoder.encode_queries, progress)
+        forward: Values = np.einsum("ij,ij->i", first_vectors, second_vectors, dtype=np.float64)
     else:
         first, second = encode_pairs(
             lambda texts: encoder.encode(texts, progress=progress), premises, hypotheses
@@ -92,29 +93,14 @@ def pair_similarities(
                 f"{encoder.name}: expected finite similarities, found "
                 f"{int((~np.isfinite(values)).sum())} of {len(values)} that are not; its weights are broken"
             )
-    cut = getattr(encoder, "cut", None)
-    truncated = None if cut is None else sum(cut(list(_row_of_text([*premises, *hypotheses]))))
-    return PairSimilarities(forward, backward, wider, truncated)
+    return PairSimilarities(forward, backward, wider)
 
 
-def _cosines(
-    premises: Sequence[str], hypotheses: Sequence[str], encoder: Encoder, progress: ProgressCallback | None
-) -> Values:
-    premise_rows, hypothesis_rows = _row_of_text(premises), _row_of_text(hypotheses)
-    if encoder.symmetric:
-        premise_rows = hypothesis_rows = _row_of_text([*premises, *hypotheses])
-    premise_vectors = encoder.encode_premises(list(premise_rows), progress=progress)
-    hypothesis_vectors = premise_vectors
-    if not encoder.symmetric:
-        hypothesis_vectors = encoder.encode_queries(list(hypothesis_rows), progress=progress)
-    first = premise_vectors[[premise_rows[text] for text in premises]]
-    second = hypothesis_vectors[[hypothesis_rows[text] for text in hypotheses]]
-    cosines: Values = np.einsum("ij,ij->i", first, second, dtype=np.float64)
-    return cosines
-
-
-def _row_of_text(texts: Sequence[str]) -> dict[str, int]:
-    return {text: row for row, text in enumerate(dict.fromkeys(texts))}
+def _encode_once(
+    texts: Sequence[str], encode: Callable[..., Floats], progress: ProgressCallback | None
+) -> Floats:
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    return encode(list(rows), progress=progress)[[rows[text] for text in texts]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,20 +109,22 @@ class PairEvaluation:
 
     Attributes:
         correct: Correct decisions, shape (n,): for paired tests.
-        truncated: Number of truncated sentences; None if unknown.
         figures: Further figures of the task.
     """
 
     encoder: str
     revision: str
     correct: Booleans = field(repr=False)
-    truncated: int | None
     figures: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, as shares, in a JSON-serialisable dict."""
-        about = {"truncated_sentences": self.truncated, "encoder": self.encoder, "revision": self.revision}
-        return {**_share(self.correct), **about, **self.figures}
+        return {
+            **_share(self.correct),
+            "encoder": self.encoder,
+            "revision": self.revision,
+            **self.figures,
+        }
 
 
 def evaluate_nli(
@@ -177,7 +165,7 @@ def evaluate_nli(
         "majority": float(max(entails.mean(), 1 - entails.mean())),
     }
     right = (scores > threshold) == entails
-    return PairEvaluation(encoder.name, encoder.revision, right, similar.truncated, figures)
+    return PairEvaluation(encoder.name, encoder.revision, right, figures)
 
 
 def evaluate_direction(
@@ -207,7 +195,7 @@ def evaluate_direction(
         "by_variance": {**_share(by_variance), "longer_entailed": _share(by_variance[longer < 0])},
         "bilateral_left_out": bilateral,
     }
-    return PairEvaluation(encoder.name, encoder.revision, right, similar.truncated, figures)
+    return PairEvaluation(encoder.name, encoder.revision, right, figures)
 
 
 def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:

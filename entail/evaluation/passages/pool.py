@@ -97,7 +97,7 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
         raise EvaluationError(f"{name}: expected passages to search, found none")
     corpus = Corpus(name, tuple(texts.values()))
     repeated = tally.read - len(texts)
-    counts = ((tally.empty, "empty, left out"), (tally.html, "with HTML, removed"), (repeated, "repeated"))
+    counts = ((tally.empty, "empty, left out"), (repeated, "repeated"))
     return Pool(
         name,
         corpus,

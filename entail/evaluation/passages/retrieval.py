@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.data.passages.files import read_qrels, read_questions
-from entail.data.passages.rows import Question
+from entail.data.passages.files import Question, read_qrels, read_questions
 from entail.encoders.device import Precision
 from entail.errors import EvaluationError
 from entail.evaluation.passages.store import PassageStore, encode_store
 from entail.index.flat import single_threaded_faiss
-from entail.index.lexical import load_bm25s
+from entail.index.lexical import Bm25Words, load_bm25s
+from entail.index.ranking import top_k
 from entail.progress import Meter, ProgressCallback
 
 Positions = NDArray[np.int64]
@@ -260,48 +260,29 @@ def search_vectors(
 
 
 class PassageWords:
-    """BM25 index of a pool (Lucene's, k1 0.9, b 0.4, as in Anserini and for DPR's hard negatives).
+    """BM25 of a pool (k1 0.9, b 0.4, as in Anserini and for DPR's hard negatives).
 
     Raises:
         EvaluationError: If there are more than `MOST_BM25` passages.
     """
 
     def __init__(self, store: PassageStore) -> None:
-        import Stemmer
-
         if len(store) > MOST_BM25:
             raise EvaluationError(
                 f"expected at most {MOST_BM25:,} passages for BM25, whose index is in memory, found "
                 f"{len(store):,}; measure an encoder"
             )
-        self._stemmer: Any = Stemmer.Stemmer("english")
-        passages = self._words([passage.whole for passage in store])
-        self._ranker: Any = None
-        if any(passages):
-            self._ranker = load_bm25s().BM25(k1=0.9, b=0.4, method="lucene")
-            self._ranker.index(passages, show_progress=False)
+        self._words = Bm25Words([passage.whole for passage in store], k1=0.9, b=0.4)
 
     def search(
         self, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
     ) -> Positions:
         """Return the positions of the k best passages, shape (questions, k), -1 where none shares a word."""
         positions = np.full((len(questions), k), -1, dtype=np.int64)
-        if self._ranker is None or not questions:
-            return positions
         meter = Meter(len(questions), "searching passages", unit="questions", report=progress)
-        for row, words in enumerate(self._words(questions)):
-            meter.add(1)
-            token_ids = self._ranker.get_tokens_ids(words)
-            if not token_ids:
-                continue
-            scores = self._ranker.get_scores_from_ids(token_ids)
-            top = np.argpartition(-scores, min(k, len(scores) - 1))[: k + 1]
-            top = top[np.lexsort((top, -scores[top]))][:k]
+        for row, scores in enumerate(self._words.scores(questions) if questions else ()):
+            top = top_k(scores[None], k).positions[0]
             top = top[scores[top] > 0]
             positions[row, : len(top)] = top
+            meter.add(1)
         return positions
-
-    def _words(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
-        return load_bm25s().tokenize(
-            list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
-        )

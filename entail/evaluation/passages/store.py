@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entail.data.passages.files import PassageTally, read_passages
-from entail.data.passages.rows import Passage
+from entail.data.passages.files import Passage, PassageTally, read_passages
 from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
 from entail.errors import EvaluationError
@@ -32,7 +32,7 @@ SHARD = 50_000
 """Passages of a shard: 77 MB at 384 dimensions."""
 
 _BATCH = 1_000
-_READING = 3
+_READING = 4
 """Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
 _ABOUT = "passages.json"
@@ -124,7 +124,7 @@ def store_passages(
         "key": key,
         "passages": len(ids),
         "repeated": sum(tally.read for tally in tallies) - len(ids),
-        "files": [{"name": path.name, **tally.to_json()} for path, tally in zip(files, tallies, strict=True)],
+        "files": [{"name": path.name, **asdict(tally)} for path, tally in zip(files, tallies, strict=True)],
     }
     write_text(folder / _ABOUT, json.dumps(about, indent=2) + "\n")
     return PassageStore(folder)

@@ -23,10 +23,8 @@ from entail.progress import ProgressCallback
 from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE, average_precision
 
-Protocol = Literal["query_excluded", "paper"]
-
-PROTOCOLS: tuple[Protocol, ...] = ("query_excluded", "paper")
-"""Protocols: the author's view, and the paper's; see `entail.evaluation.retrieval.premises`."""
+Protocol = Literal["query_excluded"]
+"""Protocol by which queries are compared, the author's view; see `entail.evaluation.retrieval.premises`."""
 
 FOUND_AT = 10
 """Depth at which `QueryChange.found` counts: the candidates of a first page."""
@@ -79,14 +77,14 @@ class SplitComparison:
     @cached_property
     def changes(self) -> Mapping[Protocol, tuple[QueryChange, ...]]:
         """Protocol -> every query, in the order of the trees."""
-        return {protocol: tuple(self._changes(protocol)) for protocol in PROTOCOLS}
+        return {"query_excluded": tuple(self._changes())}
 
     def premises(self, position: int) -> tuple[str, ...]:
         """Return a query's gold premises that are candidates, in the order of the proofs."""
         return tuple(self.corpus.texts[p] for p in self.gold.children[position] if p != NOT_THERE)
 
-    def _changes(self, protocol: Protocol) -> Iterator[QueryChange]:
-        first, second = (evaluation.ranks[protocol] for evaluation in self.evaluations)
+    def _changes(self) -> Iterator[QueryChange]:
+        first, second = (evaluation.query_excluded for evaluation in self.evaluations)
         precisions = zip(average_precision(first).tolist(), average_precision(second).tolist(), strict=True)
         for index, (query, ap) in enumerate(zip(self.gold.texts, precisions, strict=True)):
             own = slice(first.offsets[index], first.offsets[index + 1])
@@ -131,20 +129,18 @@ def compare_split(
 
 
 def query_rows(split: SplitComparison) -> Iterator[tuple[object, ...]]:
-    """Yield a header, then every query by both protocols; rank `inf` means no candidate."""
+    """Yield a header, then every query; rank `inf` means no candidate."""
     columns = [f"{measure} {name}" for measure in ("AP", "found", "ranks") for name in split.names]
-    yield "protocol", "query", "premises", *columns, "difference in AP"
-    for protocol in PROTOCOLS:
-        for change in split.changes[protocol]:
-            yield (
-                protocol,
-                change.query,
-                change.premises,
-                *(round(ap, 6) for ap in change.ap),
-                *change.found,
-                *(" ".join(f"{rank:g}" for rank in side) for side in change.ranks),
-                round(change.difference, 6),
-            )
+    yield "query", "premises", *columns, "difference in AP"
+    for change in split.changes["query_excluded"]:
+        yield (
+            change.query,
+            change.premises,
+            *(round(ap, 6) for ap in change.ap),
+            *change.found,
+            *(" ".join(f"{rank:g}" for rank in side) for side in change.ranks),
+            round(change.difference, 6),
+        )
 
 
 def most_changed(
