@@ -9,6 +9,7 @@ import pytest
 
 from entail.encoders import weights
 from entail.encoders.catalogue import PACKAGED_SHA256, EncoderEntry, catalogue, resolve, verify
+from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import shipped_models
 
@@ -30,11 +31,13 @@ def test_every_name_of_the_packaged_encoder_leads_to_it(name: str) -> None:
     assert (entry.path / "model.safetensors").is_file()
 
 
-def test_changed_packaged_weights_are_refused_with_both_digests(tmp_path: Path) -> None:
+def test_changed_packaged_weights_are_refused(tiny_adapter: Path, tiny: Path) -> None:
     verify(resolve("minilm"))
-    (tmp_path / "model.safetensors").write_bytes(b"changed")
-    with pytest.raises(EncoderError):
-        verify(EncoderEntry(name="minilm", kind="packaged", path=tmp_path))
+    base = EncoderEntry(name="minilm", kind="packaged", revision="minilm@x", path=tiny, dimension=8)
+    adapter = EncoderEntry(name="t", kind="folder", revision="t@1", path=tiny_adapter, base=base)
+    for entry in (base, adapter):
+        with pytest.raises(EncoderError):
+            BiEncoder(entry).load()
 
 
 def test_a_folder_is_found_by_name_by_path_and_under_models(copied: Path) -> None:
@@ -208,23 +211,16 @@ def test_prompts_and_routes_make_an_encoder_asymmetric(copied: Path) -> None:
     assert not weights.symmetric(copied)
 
 
+FLAGS = {"word_embedding_dimension": 8, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
+
+
 @pytest.mark.parametrize(
     ("pooling", "dimension"),
     [
         ({"embedding_dimension": 8, "pooling_mode": "mean"}, 8),
         ({"embedding_dimension": 8, "pooling_mode": ["mean", "max"]}, 16),
-        (
-            {"word_embedding_dimension": 8, "pooling_mode_cls_token": True, "pooling_mode_max_tokens": True},
-            16,
-        ),
-        (
-            {
-                "word_embedding_dimension": 8,
-                "pooling_mode_mean_tokens": True,
-                "pooling_mode_cls_token": False,
-            },
-            8,
-        ),
+        (FLAGS, 8),
+        ({**FLAGS, "pooling_mode_max_tokens": True}, 16),
         ({}, None),
     ],
 )

@@ -1,5 +1,6 @@
-"""The card of an encoder: its header, its sections, its programs."""
+"""The card of a model: its header, its sections, its programs, and figures out of result files."""
 
+import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -15,11 +16,13 @@ import yaml
 
 import entail
 from entail.cli import main
-from entail.errors import DataError, EncoderError
-from entail.training.cards.metadata import update_facts
+from entail.encoders.weights import folder_digest
+from entail.errors import EncoderError
+from entail.training.cards.figures import compare_figures, read_result
+from entail.training.cards.metadata import read_facts, update_facts
 from entail.training.cards.sources import PACKAGED_HUB_ID, data_source
 from entail.training.cards.template import model_card, write_card
-from entail.training.method import CardText, Method, methods
+from entail.training.method import CardText, methods
 
 Write = Callable[..., Path]
 
@@ -130,45 +133,28 @@ def test_a_dual_model_on_the_hub_is_downloaded_whole(trained: Write) -> None:
     assert 'load_adapter(folder + "/premise_tower")' in plain
 
 
-def test_unknown_data_is_said_and_no_licence_is_guessed(trained: Write) -> None:
-    folder = trained(base="minilm", base_revision=None, trained_on={"queries": 3})
-    card = model_card(folder)
-    assert "data: unknown" in card
-    assert header(card)["license"] == "other"
-    assert "`license: other` is proposed" in card
+@pytest.mark.parametrize("trained_on", [{"queries": 3}, {"data": ["team_decisions"]}])
+def test_no_licence_is_guessed(trained: Write, trained_on: dict[str, Any]) -> None:
+    folder = trained(base="minilm", base_revision=None, trained_on=trained_on)
+    about = header(model_card(folder))
+    assert (about["license"], "datasets" in about) == ("other", False)
     update_facts(folder, licence="mit")
-    assert header(model_card(folder))["license"] == "mit"
-    assert "license_name" not in header(model_card(folder))
+    about = header(model_card(folder))
+    assert (about["license"], "license_name" in about) == ("mit", False)
 
 
-def test_a_teams_decisions_are_their_owners(trained: Write) -> None:
-    folder = trained(base="minilm", base_revision=None, trained_on={"data": ["team_decisions"]})
-    card = model_card(folder)
-    assert "datasets" not in header(card)
-    assert header(card)["license"] == "other"
-    assert "decisions of one team" in card
-
-
-@pytest.fixture
-def joined(monkeypatch: pytest.MonkeyPatch) -> Callable[[CardText | None], None]:
-    """Let a method of another package join with a card text."""
-
+def test_a_method_describes_itself(trained: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def join(card: CardText | None) -> None:
         how = replace(methods()["aeenc"], name="fifth", title="Fifth method", card=card)
-        registry: dict[str, Method] = {**methods(), "fifth": how}
-        monkeypatch.setattr("entail.training.cards.metadata.methods", lambda: registry)
+        monkeypatch.setattr("entail.training.cards.metadata.methods", lambda: {**methods(), "fifth": how})
 
-    return join
-
-
-def test_a_method_describes_itself(trained: Write, joined: Callable[[CardText | None], None]) -> None:
     folder = trained(base="minilm", base_revision=None, method="fifth")
     update_facts(folder, data=["entailment_bank", "snli", "mine"])
     assert "trained by fifth" in model_card(folder)  # its package is not installed
     assert header(model_card(folder))["license"] == "other"
-    joined(None)
+    join(None)
     assert "trained by Fifth method" in model_card(folder)
-    joined(CardText(title="The fifth (F)", idea="tells *when*", citation="Fifth: On fifths.", tags=("when",)))
+    join(CardText(title="The fifth (F)", idea="tells *when*", citation="Fifth: On fifths.", tags=("when",)))
     update_facts(folder, data=["entailment_bank", "snli"])
     card = model_card(folder)
     assert "trained by The fifth (F)" in card
@@ -208,17 +194,93 @@ def test_a_broken_entail_json_is_refused(trained: Write, told: dict[str, Any], m
         model_card(trained(**told))
 
 
-def test_a_card_that_cannot_be_written_leaves_the_old_one(
-    trained: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = trained()
-    (folder / "README.md").write_text("old", encoding="utf-8")
+@pytest.fixture
+def results(trained: Write, grove_files: tuple[Path, Path], tmp_path: Path) -> Path:
+    """A result file of `mine` and its base."""
+    trained()
+    facts, trees = grove_files
+    out = tmp_path / "grove.json"
+    arguments = ["evaluate", "premises", "--corpus", str(facts), "--trees", str(trees), "--out", str(out)]
+    assert main([*arguments, "--retriever", "tiny", "--retriever", "mine"]) == 0
+    return out
 
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(DataError, match="No space left"):
-        write_card(folder)
-    assert (folder / "README.md").read_text(encoding="utf-8") == "old"
-    assert json.loads((folder / "entail.json").read_text(encoding="utf-8"))["method"] == "aeenc"
+def test_premises(results: Path, tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = json.loads(results.read_text(encoding="utf-8"))["figures"]
+    mine, folder = base["others"][0], tiny_home / "mine"
+    digest = folder_digest(folder)
+    capsys.readouterr()
+    for _ in range(2):  # the second replaces the first
+        assert main(["card", str(folder), "--results", str(results), "--data", "mine", "--json"]) == 0
+    figures = read_facts(folder).figures
+    assert {figure.measure: figure.value for figure in figures} == {
+        name: mine["query_excluded"][name] for name in ("MAP", "NDCG", "Hit@10", "Hit@50")
+    }
+    assert (figures[0].rival, figures[0].rival_value) == ("tiny", base["query_excluded"]["MAP"])
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert card == model_card(folder)
+    assert f"premises, MAP | {mine['query_excluded']['MAP']:.3f} |" in card
+    (model,) = yaml.safe_load(card.split("---\n")[1])["model-index"]
+    metrics = {metric["type"]: metric["value"] for result in model["results"] for metric in result["metrics"]}
+    assert metrics["MAP"] == round(mine["query_excluded"]["MAP"], 4)
+    assert folder_digest(folder) == digest
+    assert main(["card", str(tiny_home / "tiny")]) == 1  # a model that entail did not make
+
+
+def test_pairs(gaussian: str, tiny_home: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "pairs.csv", tmp_path / "out.json"
+    with file.open("w", newline="", encoding="utf-8") as rows:
+        table = csv.writer(rows)
+        table.writerow(["premise", "hypothesis", "label"])
+        table.writerows(
+            [f"a b {at}", f"c {at}", label] for at, label in enumerate(["entailment", "neutral"] * 9)
+        )
+    for question, task in ((), "entailment"), (("--direction",), "direction"):
+        command = ["evaluate", "nli", *question, "--data", str(file), "--encoder", gaussian]
+        assert main([*command, "--out", str(out)]) == 0
+        update_facts(tiny_home / gaussian, results=[out])
+        accuracy = json.loads(out.read_text(encoding="utf-8"))["figures"]["accuracy"]
+        figures = {figure.task: figure for figure in read_facts(tiny_home / gaussian).figures}
+        assert (figures[task].measure, figures[task].value) == ("accuracy", accuracy)
+    assert len(figures) == 2
+
+
+def test_figures_of_other_weights_are_refused(results: Path, trained: Write) -> None:
+    folder = trained(towers="siamese")  # trained again under the same name
+    before = (folder / "entail.json").read_bytes()
+    with pytest.raises(EncoderError, match=r"expected figures of mine@\w+\+tiny@.* found those of tiny@"):
+        update_facts(folder, results=[results])
+    assert (folder / "entail.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, "[]", "{}", '{"figures": {"measured": [1]}}', "no json"])
+def test_what_is_no_result_file_is_refused(trained: Write, tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "x.json"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    with pytest.raises(EncoderError, match=r"x\.json"):
+        update_facts(trained(), results=[file])
+
+
+def test_weights_are_found_by_digest(tmp_path: Path) -> None:
+    row: dict[str, Any] = {"task": "passages", "data": "d", "measure": "MRR", "value": 0.5}
+    file = tmp_path / "x.json"
+    rows = [{**row, "revision": revision} for revision in ("other@1+b@2", "elsewhere@3+b@2+bf16")]
+    file.write_text(json.dumps({"figures": {"measured": rows}}), encoding="utf-8")
+    (figure,) = read_result(file, "mine@3+b@2")
+    assert (figure.measure, figure.value) == ("MRR", 0.5)
+    with pytest.raises(EncoderError):
+        read_result(file, "mine@4+b@2")
+
+
+def test_two_models(scorer_folder: Write, tmp_path: Path) -> None:
+    first = scorer_folder("first", chains={"a": 0.5, "b": 0.4})
+    second = scorer_folder("second", chains={"c": 0.6, "b": 0.3})
+    rows = compare_figures(first, second)
+    assert [(row.data, row.first, row.second, row.is_decisive) for row in rows] == [
+        ("b", 0.4, 0.3, True),
+        ("a", 0.5, None, False),
+        ("c", None, 0.6, False),
+    ]
+    (first / "entail.json").write_text('{"measured": [{"task": "x"}]}', encoding="utf-8")
+    assert compare_figures(first, tmp_path / "nothing") == []
