@@ -1,5 +1,6 @@
-"""An adapter is on both towers, on the query tower alone, or each has its own; one base serves all."""
+"""Adapters on both towers, on the query tower alone, or on each; damaged adapters are refused."""
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus
+from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.towers import BertTowers
@@ -44,33 +46,15 @@ def expected(kind: str, base: Path, folder: Path, texts: Sequence[str] = TEXTS) 
     return by_peft(base, folder, texts), by_peft(base, premise, texts)
 
 
+ALL = {"r": 3, "lora_alpha": 5, "use_rslora": True, "target_modules": ["query", "key", "value", "dense"]}
+TRAINED = {"target_modules": "all-linear", "exclude_modules": ".*pooler.*", "lora_dropout": 0.5, "half": True}
+ENDS = {"target_modules": ["output.dense", "key"], "init_lora_weights": "gaussian"}
+
+
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [
-        ("siamese", {}),
-        ("single", {}),
-        ("dual", {}),
-        (
-            "dual",
-            {
-                "r": 3,
-                "lora_alpha": 5,
-                "use_rslora": True,
-                "target_modules": ["query", "key", "value", "dense"],
-            },
-        ),
-        (
-            "dual",
-            {
-                "target_modules": "all-linear",
-                "exclude_modules": ".*pooler.*",
-                "lora_dropout": 0.5,
-                "half": True,
-            },
-        ),
-        ("dual", {"target_modules": ["output.dense", "key"], "init_lora_weights": "gaussian"}),
-    ],
-    ids=["siamese", "single", "dual", "all", "as trained here", "ends of names"],
+    [*((kind, {}) for kind in KINDS), ("dual", ALL), ("dual", TRAINED), ("dual", ENDS)],
+    ids=[*KINDS, "all", "as trained here", "ends of names"],
 )
 def test_vectors_are_those_of_peft(
     make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]
@@ -99,12 +83,11 @@ def test_vectors_are_those_of_peft(
 def test_other_adapters_are_left_to_peft(
     make: Callable[..., Path], tiny: Path, options: dict[str, Any]
 ) -> None:
-    kind = "dual"
-    folder = make(kind, **options)
+    folder = make("dual", **options)
     encoder = BiEncoder(folder)
     encoder.load()
     assert not isinstance(encoder._towers, BertTowers)
-    queries, premises = expected(kind, tiny, folder)
+    queries, premises = expected("dual", tiny, folder)
     for _ in range(2):  # there and back
         np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
         np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
@@ -136,31 +119,25 @@ def test_all_encoders_on_one_base_hold_one_copy_of_it(make: Callable[..., Path],
     np.testing.assert_array_equal(encoders[0].encode_queries(TEXTS), alone)
 
 
-def test_premise_vectors_are_bound_to_the_premise_tower(make: Callable[..., Path], tiny: Path) -> None:
-    base = BiEncoder(tiny)
-    single, siamese, dual = (BiEncoder(make(kind, name=kind)) for kind in ("single", "siamese", "dual"))
-    assert base.premise_revision == base.revision
-    assert single.premise_revision == base.revision
-    assert siamese.premise_revision == siamese.revision
-    assert len({base.revision, single.revision, siamese.revision, dual.revision, dual.premise_revision}) == 5
-    assert [encoder.symmetric for encoder in (base, single, siamese, dual)] == [True, False, True, False]
-    assert (single.entry.towers, dual.entry.towers) == ("single", "dual")
-
-
 def test_revisions_follow_towers_and_weights_but_not_figures(
     make: Callable[..., Path], save_adapter: Save, tiny: Path
 ) -> None:
+    base = BiEncoder(tiny)
+    single, siamese, dual = (BiEncoder(make(kind, name=kind)) for kind in ("single", "siamese", "dual"))
+    assert base.premise_revision == base.revision == single.premise_revision
+    assert siamese.premise_revision == siamese.revision
+    assert len({base.revision, single.revision, siamese.revision, dual.revision, dual.premise_revision}) == 5
+    assert [encoder.symmetric for encoder in (base, single, siamese, dual)] == [True, False, True, False]
     folder = make("dual")
-    dual = resolve(folder).revision
+    before, premises = resolve(folder).revision, resolve(folder).premise_revision
     card(folder, base=str(tiny), towers="dual", figures={"MAP": 0.5})
-    assert resolve(folder).revision == dual
+    assert resolve(folder).revision == before
     # Encoders with other queries and the same premise tower share an index.
-    premises = resolve(folder).premise_revision
-    other = make("dual", name="other", seed=7)
-    assert resolve(other).revision != dual
-    assert resolve(other).premise_revision == premises
+    other = resolve(make("dual", name="other", seed=7))
+    assert other.revision != before
+    assert other.premise_revision == premises
     save_adapter(folder / "premise_tower", tiny, seed=3)
-    assert resolve(folder).revision != dual
+    assert resolve(folder).revision != before
     assert resolve(folder).premise_revision != premises
 
 
@@ -199,3 +176,138 @@ def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, t
     np.testing.assert_allclose(encoder.encode_premises(TEXTS), by_peft(tmp_path / "two", None), atol=1e-5)
     assert not encoder.symmetric
     assert encoder.premise_revision == encoder.revision
+
+
+def edit_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "adapter_model.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "adapter_model.safetensors")
+
+
+def edit_config(folder: Path, fields: dict[str, object]) -> None:
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields), encoding="utf-8")
+
+
+QUERY = "base_model.model.encoder.layer.0.attention.self.query"
+
+
+def _drop(*names: str) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: [tensors.pop(name) for name in names]
+
+
+def _cut(name: str, rows: int) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: tensors.update({name: tensors[name][:rows].contiguous()})
+
+
+def _widen(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: tensors.update({name: tensors[name].repeat(1, 2)})
+
+
+def _move(tensors: dict[str, Any]) -> None:
+    for name in [name for name in tensors if "query" in name]:
+        tensors[name.replace("layer.0", "layer.7")] = tensors.pop(name)
+
+
+def _rename(tensors: dict[str, Any]) -> None:
+    tensors[f"{QUERY}.lora_C.weight"] = tensors.pop(f"{QUERY}.lora_B.weight")
+
+
+def _add(tensors: dict[str, Any]) -> None:
+    for letter in "AB":
+        other = f"{QUERY}.lora_{letter}.weight".replace("self.query", "output.dense")
+        tensors[other] = tensors[f"{QUERY}.lora_{letter}.weight"].clone()
+
+
+def _integers(tensors: dict[str, Any]) -> None:
+    tensors[f"{QUERY}.lora_B.weight"] = tensors[f"{QUERY}.lora_B.weight"].int()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        _drop(f"{QUERY}.lora_B.weight"),
+        _cut(f"{QUERY}.lora_A.weight", 1),
+        _widen(f"{QUERY}.lora_A.weight"),
+        _rename,
+        _add,
+        _integers,
+        _move,
+    ],
+    ids=["no B", "rank", "inputs", "renamed", "another", "integers", "layer"],
+)
+@pytest.mark.parametrize("options", [{}, {"alpha_pattern": {"value": 32}}], ids=["plain", "by PEFT"])
+def test_a_damaged_adapter_is_refused(
+    make: Callable[..., Path], edit: Callable[[dict[str, Any]], object], options: dict[str, Any]
+) -> None:
+    """PEFT would fill what is missing with random numbers."""
+    folder = make("single", **options)
+    edit_tensors(folder, edit)
+    with pytest.raises(EncoderError, match="tuned"):
+        BiEncoder(folder).load()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("use_dora", True),
+        ("r", 4),
+        ("lora_alpha", float("nan")),
+        ("lora_alpha", "much"),
+        ("target_modules", ["query"]),
+        ("target_modules", ["query", "value", "key"]),
+        ("modules_to_save", ["intermediate.dense"]),
+    ],
+)
+def test_a_configuration_that_does_not_fit_its_tensors_is_refused(
+    make: Callable[..., Path], field: str, value: object
+) -> None:
+    folder = make("single")
+    edit_config(folder, {field: value})
+    with pytest.raises(EncoderError):
+        BiEncoder(folder).load()
+
+
+def _zero(tensors: dict[str, Any]) -> None:
+    for name in tensors:
+        if "lora_B" in name:
+            tensors[name].zero_()
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha_pattern": {"query": 8}}], ids=["plain", "by PEFT"])
+def test_an_adapter_that_changes_nothing_warns(
+    make: Callable[..., Path], options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = make("single", **options)
+    BiEncoder(folder).load()
+    assert not caplog.records
+    edit_tensors(folder, _zero)
+    BiEncoder(folder).load()
+    assert [record.args for record in caplog.records] == [("tuned",)]
+
+
+def test_an_adapter_on_a_base_of_another_size_is_refused(make: Callable[..., Path]) -> None:
+    with pytest.raises(EncoderError):
+        BiEncoder(card(make("single"), base="minilm", towers="single")).load()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("r", "2"),
+        ("lora_alpha", None),
+        ("peft_type", "IA3"),
+        ("init_lora_weights", "pissa"),
+        ("something_new", {"on": True}),
+        ("target_modules", "all-linear"),
+    ],
+)
+def test_a_configuration_that_is_not_plain_lora_is_not_taken_for_it(
+    make: Callable[..., Path], field: str, value: object
+) -> None:
+    folder = make("single")
+    assert read_lora_config(folder) is not None
+    edit_config(folder, {field: value})
+    assert read_lora_config(folder) is None

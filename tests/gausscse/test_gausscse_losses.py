@@ -49,30 +49,15 @@ def test_similarities_are_those_of_the_record(kind: SimilarityKind) -> None:
         assert matrix[row].numpy() == pytest.approx(expected, rel=1e-4)
 
 
-def test_directed_by_hand_and_the_way_it_pulls() -> None:
+def test_ranking_and_direction_by_hand() -> None:
     """The second pair, which stands the wrong way, weighs three times."""
     forward, backward = torch.tensor([0.8, 0.3], requires_grad=True), torch.tensor([0.6, 0.5])
-    weights = torch.tensor([1.0, 3.0])
-    loss = direction_loss(forward, backward, temperature=0.1, weights=weights)
-    expected = (math.log1p(math.exp(-2)) + 3 * math.log1p(math.exp(2))) / 4
-    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
+    loss = direction_loss(forward, backward, temperature=0.1, weights=torch.tensor([1.0, 3.0]))
+    assert float(loss.detach()) == pytest.approx((math.log1p(math.exp(-2)) + 3 * math.log1p(math.exp(2))) / 4)
     (gradient,) = torch.autograd.grad(loss, forward)
     assert (gradient < 0).all()  # descending raises the similarity of pairs as they are
-    assert abs(gradient[1]) > 10 * abs(gradient[0])
-
-
-def test_ranking_by_hand_and_the_way_it_pulls() -> None:
-    entailed = torch.tensor([0.9, 0.4], requires_grad=True)
-    unentailed = torch.tensor([0.5], requires_grad=True)
-    loss = ranking_loss(entailed, unentailed, temperature=0.1)
-    expected = (math.log1p(math.exp(-4)) + math.log1p(math.exp(1))) / 2
-    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
-    loss.backward()  # type: ignore[no-untyped-call]  # not typed there
-    assert entailed.grad is not None
-    assert unentailed.grad is not None
-    assert bool((entailed.grad < 0).all())
-    assert bool((unentailed.grad > 0).all())
-    assert abs(float(entailed.grad[1])) > 10 * abs(float(entailed.grad[0]))  # the one that stands below
+    loss = ranking_loss(torch.tensor([0.9, 0.4]), torch.tensor([0.5]), temperature=0.1)
+    assert float(loss) == pytest.approx((math.log1p(math.exp(-4)) + math.log1p(math.exp(1))) / 2)
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-4])

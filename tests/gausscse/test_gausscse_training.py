@@ -1,4 +1,4 @@
-"""From entailment pairs to an encoder of Gaussians on disk, and every way it can be refused."""
+"""From entailment pairs to an encoder of Gaussians, taught by labels or by others, and every refusal."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from entail.cli import main
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets, nli_triplets
 from entail.encoders.catalogue import catalogue, resolve
@@ -16,12 +18,16 @@ from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT
 from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.encoders.gaussian.form import HEAD
-from entail.errors import EncoderError, TrainingError
+from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.gausscse.config import PAPER, GausscseConfig
+from entail.gausscse.losses import distillation_loss
+from entail.gausscse.method import evaluate, preview
 from entail.gausscse.training import train_gausscse
+from entail.gausscse.verdict import logits
 from entail.hub.export import export_encoder
 from entail.training.loop.task import Event
-from entail.training.method import Run
+from entail.training.method import Run, method
+from entail.training.nli_source import PairSource
 from entail.training.run import Training
 
 Pairs = Callable[..., list[NliPair]]
@@ -80,35 +86,26 @@ def trained(tiny_home: Path, triplets: NliTriplets) -> Training[GausscseConfig]:
     return train_gausscse(triplets, replace(SETTINGS, epochs=1), run=Run(out=tiny_home / "mine"))
 
 
-def test_what_was_saved_is_an_encoder_among_the_others(
+def test_what_was_saved_is_an_encoder_that_takes_any_text(
     tiny_home: Path, trained: Training[GausscseConfig]
 ) -> None:
-    assert is_gaussian("mine")
-    assert not is_gaussian("tiny")
-    assert not is_gaussian("nothing-of-this-name")
+    assert [is_gaussian(name) for name in ("mine", "tiny", "nothing-of-this-name")] == [True, False, False]
     entry = next(entry for entry in catalogue() if entry.name == "mine")
-    assert entry.problem is None
+    assert (entry.problem, entry.method) == (None, "gausscse")
     assert (entry.dimension, entry.space_dimension) == (32, 16)
-    assert entry.method == "gausscse"
-    assert (tiny_home / "mine" / "README.md").is_file()
     with pytest.raises(EncoderError, match="expected an encoder of points, found one of Gaussians"):
         BiEncoder("mine").encode_queries(["ba"])
     with pytest.raises(EncoderError, match="expected an encoder of Gaussians, found one of points"):
         GaussianEncoder("tiny")
-
-
-def test_any_text_has_a_gaussian(tiny_home: Path, trained: Training[GausscseConfig]) -> None:
     encoder = GaussianEncoder("mine")
     texts = ["", " ", "ba", "x" * 500, "ba " * 10_000, "\x00", "\u202eba", "🦕", "\ud800", "ba\udc00"]
     gaussians = encoder.encode(texts)
-    assert len(gaussians) == len(texts)
-    assert gaussians.revision == encoder.revision
+    assert (len(gaussians), gaussians.revision) == (len(texts), encoder.revision)
     assert np.isfinite(gaussians.mean).all()
     assert np.abs(gaussians.log_variance).max() <= LOG_VARIANCE_LIMIT
     assert encoder.cut(texts) == [text.startswith("ba ba") for text in texts]
     assert len(encoder.encode([])) == 0
-    same = encoder.similarities(["ba be"], ["ba be"])
-    assert same[0] == 1.0
+    assert encoder.similarities(["ba be"], ["ba be"])[0] == 1.0
     with pytest.raises(EncoderError, match="expected pairs"):
         encoder.similarities(["ba"], [])
 
@@ -182,3 +179,136 @@ def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: Training[Gausscs
     (tiny_home / "mine" / HEAD / "model.safetensors").unlink()
     with pytest.raises(EncoderError, match=r"with head/model.safetensors"):
         resolve("mine")
+
+
+SHORT = replace(SETTINGS, epochs=1)
+
+
+@pytest.fixture
+def taught(tiny_home: Path, triplets: NliTriplets) -> Path:
+    """Return the home of two trained encoders, `one` and `two`."""
+    for seed, name in enumerate(("one", "two")):
+        config = replace(SETTINGS, seed=seed, direction=1.0)
+        train_gausscse(triplets, config, run=Run(out=tiny_home / name))
+    return tiny_home
+
+
+def test_the_loss_is_of_all_pairs_of_labelled_ones_and_of_their_margins() -> None:
+    taught = torch.tensor([[9.0, 1.0, 2.0], [0.0, 9.0, -1.0], [1.0, 1.0, 9.0]])
+    apart = torch.tensor([[5.0, 0.0, 0.5], [2.0, 5.0, 0.0], [0.0, -1.0, 5.0]])
+    premise, hypothesis = torch.tensor([0]), torch.tensor([1])
+    loss = distillation_loss((taught + apart).sigmoid(), taught.sigmoid(), premise, hypothesis)
+    everything = (0.5**2 + 2**2 + 1**2) / 6
+    assert loss.item() == pytest.approx(everything + 2**2 + 0 + 2**2, rel=1e-4)
+
+
+def test_a_student_of_teachers_alone_takes_over_their_directions(
+    taught: Path, triplets: NliTriplets, nli_pairs: Callable[..., list[NliPair]]
+) -> None:
+    events: list[Event] = []
+    config = replace(SHORT, epochs=9, seed=7, teachers="one,two", distillation=1.0)
+    train_gausscse(triplets, config, run=Run(out=taught / "student", watch=events.append))
+    distances = [event.terms["taught"] for event in events if "taught" in event.terms]
+    assert np.mean(distances[-4:]) < np.mean(distances[:4]) / 2
+    unseen = [pair for pair in nli_pairs(40, seed=2) if pair.label == "entailment"]
+    premises, hypotheses = [p.premise for p in unseen], [p.hypothesis for p in unseen]
+
+    def margins(name: str) -> np.ndarray:
+        encoder = GaussianEncoder(name)
+        return logits(encoder.similarities(hypotheses, premises)) - logits(
+            encoder.similarities(premises, hypotheses)
+        )
+
+    teachers = (margins("one") + margins("two")) / 2
+    assert np.corrcoef(margins("student"), teachers)[0, 1] > 0.5
+
+
+def test_a_checkpoint_is_bound_to_its_teachers(taught: Path, triplets: NliTriplets) -> None:
+    config = replace(SHORT, teachers="one")
+    calls = iter(range(100))
+    with pytest.raises(TrainingError, match="stopped on request"):
+        train_gausscse(triplets, config, run=Run(out=taught / "student", stop=lambda: next(calls) == 4))
+    train_gausscse(triplets, replace(SHORT, seed=5), run=Run(out=taught / "third"))
+    (taught / "one").rename(taught / "before")
+    (taught / "third").rename(taught / "one")
+    with pytest.raises(CheckpointError, match="teachers"):
+        train_gausscse(triplets, config, run=Run(out=taught / "student"))
+
+
+def test_a_teacher_of_another_similarity_is_refused(gaussian: str, triplets: NliTriplets) -> None:
+    with pytest.raises(TrainingError, match="similarity"):
+        train_gausscse(triplets, replace(SHORT, teachers=gaussian, similarity="kl_per_dim"))
+
+
+@pytest.mark.parametrize(
+    ("names", "error"), [("nobody", EncoderError), ("tiny", EncoderError), (" , ", TrainingError)]
+)
+def test_teachers_that_cannot_be(
+    tiny_home: Path, triplets: NliTriplets, names: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        train_gausscse(triplets, replace(SHORT, teachers=names))
+
+
+Pairs = Callable[..., list[NliPair]]
+
+
+@pytest.fixture
+def files(tmp_path: Path, nli_pairs: Pairs) -> dict[str, Path]:
+    paths = {}
+    for number, name in enumerate(("train", "more", "dev")):
+        rows = [
+            {"sentence1": p.premise, "sentence2": p.hypothesis, "gold_label": p.label}
+            for p in nli_pairs(20, seed=number)
+        ]
+        rows.append({"sentence1": "ba be", "sentence2": "ba", "gold_label": "-"})
+        paths[name] = tmp_path / f"{name}.jsonl"
+        paths[name].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return paths
+
+
+def test_trained_and_told_from_the_command_line(
+    tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--pairs", str(files["train"]), "--pairs", str(files["more"])]
+    arguments += ["--dev", str(files["dev"])]
+    small = ["--base", "tiny", "--epochs", "1"]
+    for setting in ("rank=2", "batch_size=8", "evaluate_every=2"):
+        small += ["--set", setting]
+    out = tiny_home / "mine"
+    assert main(["train", "gausscse", *arguments, *small, "--out", str(out)]) == 0
+    assert "40 triplets" in capsys.readouterr().out
+    assert GaussianEncoder("mine").threshold is not None
+    assert (
+        main(["evaluate", "nli", "--direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"])
+        == 0
+    )
+    figures = json.loads(capsys.readouterr().out)
+    assert 0 <= figures["accuracy"] <= 1
+    assert figures["n"] == 20
+    assert figures["length_baseline"] == 1
+    assert set(figures["longer_entailed"]) >= {"accuracy", "n"}
+    assert main(["evaluate", "nli", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["threshold"] == GaussianEncoder("mine").threshold
+    assert figures["n"] == 60
+
+
+def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
+    how = method("gausscse")
+    source = PairSource(pairs=(files["train"],), dev=files["dev"])
+    data_preview = preview(source.read(), how.make_config({}))
+    assert data_preview.counts == {
+        "triplets": 20,
+        "premises": 20,
+        "with a contradiction": 20,
+        "dev pairs": 60,
+    }
+    assert data_preview.left_out == {"rows with another label or that cannot be read": 1}
+    assert len(data_preview.rows) == 20
+    assert str(source) == "train.jsonl"
+
+
+def test_points_are_not_measured_beside_gaussians(tiny_home: Path, files: dict[str, Path]) -> None:
+    data = PairSource(pairs=(files["train"],), dev=files["dev"]).read()
+    assert evaluate("tiny", data, None) is None

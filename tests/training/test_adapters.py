@@ -1,5 +1,6 @@
-"""A tower reads texts in parts; a trained model is saved for whoever may read the folder."""
+"""Towers in training, folders of models, and the mean of several."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -7,10 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
+from entail.cli import main
+from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.catalogue import resolve
 from entail.encoders.stock import sentence_transformer
+from entail.errors import EncoderError, TrainingError
+from entail.training.adapters.averaging import average_adapters
 from entail.training.adapters.saving import save_encoder
 from entail.training.adapters.tower import Tower
 
@@ -51,3 +56,108 @@ def test_weights_are_for_whoever_the_other_files_are_for(tmp_path: Path, umask: 
     files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
     assert len(files) >= 3
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}
+
+
+CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["query"]}
+MODULE = "base_model.model.encoder.layer.0.attention.self.query"
+
+
+def adapter(
+    folder: Path, *, seed: int, rank: int = 2, alpha: int = 4, module: str = MODULE, **about: object
+) -> Path:
+    folder.mkdir()
+    torch.manual_seed(seed)
+    tensors = {
+        f"{module}.lora_A.weight": torch.randn(rank, 6),
+        f"{module}.lora_B.weight": torch.randn(5, rank),
+    }
+    save_file(tensors, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"r": rank, "lora_alpha": alpha}))
+    record = {"method": "aeenc", "base": "minilm", "base_revision": "minilm@1", "towers": "single"}
+    (folder / "entail.json").write_text(json.dumps(record | about))
+    return folder
+
+
+def added(folder: Path) -> torch.Tensor:
+    """Change of the base's weights by an adapter."""
+    tensors = load_file(folder / "adapter_model.safetensors")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (a,) = (t.float() for name, t in tensors.items() if "lora_A" in name)
+    (b,) = (t.float() for name, t in tensors.items() if "lora_B" in name)
+    assert len(a) <= config["r"]
+    return (config["lora_alpha"] / config["r"]) * (b @ a)
+
+
+def test_the_mean_is_exact_and_tells_of_its_members(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = adapter(tmp_path / "one", seed=1)
+    second = adapter(tmp_path / "two", seed=2, rank=1, alpha=3)
+    for folder in (first, second):
+        write_training_queries(folder, [folder.name, "both"])
+    assert main(["average", str(first), str(second), "--out", str(tmp_path / "mean"), "--json"]) == 0
+    expected = (added(first) + added(second)) / 2
+    assert json.loads(capsys.readouterr().out)["lost"] == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
+    assert read_training_queries(tmp_path / "mean") == {"one", "two", "both"}
+    about = json.loads((tmp_path / "mean" / "entail.json").read_text())
+    assert [e["name"] for e in about["averaged"]["encoders"]] == ["one", "two"]
+    assert about["base_revision"] == "minilm@1"
+
+
+def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
+    folders = [adapter(tmp_path / name, seed=i, towers="dual") for i, name in enumerate(("one", "two"))]
+    towers = [adapter(folder / "premise_tower", seed=i + 5) for i, folder in enumerate(folders)]
+    mean = tmp_path / "mean"
+    average_adapters(folders, mean)
+    for part, (first, second) in ((mean, folders), (mean / "premise_tower", towers)):
+        np.testing.assert_allclose(added(part), (added(first) + added(second)) / 2, atol=2e-2)
+    assert json.loads((mean / "entail.json").read_text())["towers"] == "dual"
+    assert average_adapters(folders, tmp_path / "lower", rank=1) > 0
+
+
+def test_a_lower_rank_is_the_best_approximation_and_says_what_is_lost(tmp_path: Path) -> None:
+    folder = adapter(tmp_path / "one", seed=1)
+    lost = average_adapters([folder], tmp_path / "low", rank=1)
+    values = np.linalg.svd(added(folder).numpy(), compute_uv=False)
+    assert lost == pytest.approx(values[1] ** 2 / (values**2).sum(), rel=1e-3)
+    error = np.linalg.norm(added(tmp_path / "low") - added(folder))
+    assert error == pytest.approx(values[1], rel=1e-2)
+
+
+def test_a_changed_adapter_is_refused(tmp_path: Path) -> None:
+    mean = tmp_path / "mean"
+    average_adapters([adapter(tmp_path / "one", seed=1)], mean)
+    config = mean / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"base_model_name_or_path": "another"}))
+    average_adapters([mean], tmp_path / "again")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 5}))
+    with pytest.raises(EncoderError):
+        average_adapters([mean], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_revision": "minilm@2"}, "'minilm@1' in one and 'minilm@2' in other"),
+        ({"towers": "dual"}, "of one towers"),
+        ({"module": MODULE + "2"}, "same modules"),
+        ({"gaussian": {"similarity": "kl"}}, "points"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(
+    tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    folder = adapter(tmp_path / "one", seed=1)
+    with pytest.raises(TrainingError, match=message):
+        average_adapters([folder, adapter(tmp_path / "other", seed=2, **options)], tmp_path / "out")  # type: ignore[arg-type]  # of its arguments
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_plain_adapter_is_refused(tmp_path: Path) -> None:
+    folder = adapter(tmp_path / "one", seed=1)
+    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"use_dora": True}))
+    with pytest.raises(TrainingError, match="plain LoRA"):
+        average_adapters([folder], tmp_path / "out")
+    with pytest.raises(TrainingError, match="found 0"):
+        average_adapters([], tmp_path / "out")
