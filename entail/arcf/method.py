@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from annotated_types import Ge
-
 from entail.arcf.config import PAPER, ArcfConfig
 from entail.errors import SettingsError
 from entail.training.fields import check_values
@@ -43,7 +41,6 @@ class WorldtreeSource:
     questions: Annotated[Path | None, "Questions with explanations, as released"] = None
     dev: Annotated[Path | None, "Dev questions that select the weights"] = None
     unscored: Annotated[bool, "Include explanations that the shared task does not score"] = False
-    limit: Annotated[int | None, Ge(1), "Maximum number of questions"] = None
 
     def __post_init__(self) -> None:
         if self.tables is None or self.questions is None:
@@ -60,7 +57,7 @@ class WorldtreeSource:
         reading = read_questions(self.questions)
         return WorldtreeData(
             facts=read_fact_tables(self.tables),
-            questions=(reading.explained if self.unscored else reading.scored)[: self.limit],
+            questions=reading.explained if self.unscored else reading.scored,
             dev=read_questions(self.dev).scored if self.dev else (),
             reading=reading,
             split=self.dev.name if self.dev else "",
@@ -69,8 +66,7 @@ class WorldtreeSource:
 
     def __str__(self) -> str:
         assert self.questions is not None
-        first = f"the first {self.limit:,} of " if self.limit else ""
-        return first + self.questions.name
+        return self.questions.name
 
 
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:

@@ -20,14 +20,9 @@ _BATCH = 256
 
 
 class Neighbourhoods:
-    """The k nearest premises of questions and of premises; those of premises are cached.
+    """The k nearest premises of questions and of premises, at most all; those of premises are cached.
 
-    Args:
-        facts: All premises.
-        k: Neighbours of each, at most the number of premises.
-        metric: Similarity of premises.
-        similarities: Function that computes it; default: that of `metric`.
-        progress: Called with the progress of encoding.
+    `similarities` computes the similarity of premises; by default it is that of `metric`.
 
     Raises:
         SettingsError: If k is below 1.

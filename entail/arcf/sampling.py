@@ -27,14 +27,10 @@ STOP = -1
 
 @dataclass(frozen=True)
 class Sample:
-    """One prefix and its candidates.
+    """Prefix of a question, as positions of premises, and its candidates, positions or `STOP`.
 
-    Attributes:
-        question: Number of the question.
-        prefix: Positions of the premises in it.
-        candidates: Positions of premises, or `STOP`; positives first.
-        positives: Number of positives.
-        tokens: Tokens of all rows; of a bi-encoder those of the prefix alone.
+    The first `positives` candidates are positives. `tokens` counts those of all rows; of a bi-encoder those
+    of the prefix alone.
     """
 
     question: int
@@ -46,14 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class PreparedQuestion:
-    """A question as a sampler needs it.
-
-    Attributes:
-        ids: Token ids.
-        gold: Positions of its gold premises, without those in no table.
-        neighbours: Nearest premises.
-        terms: Further terms of the scores of premises; None for none.
-    """
+    """A question as a sampler needs it: token ids, positions of gold and of nearest premises, score terms."""
 
     ids: Ids
     gold: tuple[int, ...]
@@ -62,14 +51,9 @@ class PreparedQuestion:
 
 
 class Sampler:
-    """Source of samples; the same for the same seed and epoch.
+    """Source of samples, the same for the same seed and epoch.
 
-    Args:
-        config: Settings.
-        questions: Questions; those without gold in the tables are left out.
-        inputs: Token ids of premises and questions.
-        neighbourhoods: Visible premises.
-        terms: Further terms of the scores; None for none.
+    Questions without gold in the tables are left out.
 
     Raises:
         SamplingError: If no question is left.
@@ -149,10 +133,7 @@ class Sampler:
         return Sample(number, tuple(prefix), tuple(candidates), count, tokens)
 
     def rows(self, sample: Sample) -> tuple[list[Pair], Floats | None]:
-        """Return prefix and candidate of every row of a sample, and its terms (rows, terms); None for none.
-
-        Terms are 0 for the bare prefix.
-        """
+        """Return prefix and candidate of every row, and their terms (rows, terms), 0 for the bare prefix."""
         question, candidates = self.questions[sample.question], np.array(sample.candidates)
         ids = self._inputs.prefix(question.ids, sample.prefix).ids
         pairs = [(ids, self._candidate(fact)) for fact in sample.candidates]

@@ -1,4 +1,13 @@
-"""Training of a scorer of premises: prefixes, loss, and single steps of dev questions."""
+r"""Training of a scorer of premises: prefixes, losses, and single steps of dev questions.
+
+The loss compares the scores after one prefix: positives s_p, negatives s_n.
+
+===========  =====================================================================================
+`ranknet`    mean over all pairs of :math:`-\log \sigma(s_p - s_n)`; the printed equation is garbled
+`nce`        mean over positives of :math:`-\log \frac{e^{s_p - \log P}}{\sum_{j \in \{p\} \cup n}
+             e^{s_j - \log P}}`; P is uniform over what is visible, and so cancels
+===========  =====================================================================================
+"""
 
 from __future__ import annotations
 
@@ -8,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.arcf.config import ArcfConfig
-from entail.arcf.losses import prefix_loss
+from entail.arcf.config import ArcfConfig, Loss
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import STOP, Sample, Sampler
 from entail.arcf.scoring.inputs import Inputs
@@ -30,15 +38,33 @@ if TYPE_CHECKING:
 Batch = tuple[Sample, ...]
 
 
-class ArcfTask:
-    """Task of ARCF.
+def prefix_loss(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
+    """Return the loss of the scores (samples,) after one prefix; `positive` masks the positives.
 
-    Args:
-        config: Settings.
-        sampler: Training samples.
-        scorer: Scorer in training.
-        dev: Sampler of what chooses the best weights, see `step_figures`; None keeps the last.
+    >>> import torch
+    >>> prefix_loss(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), kind="ranknet")  # log 2
+    tensor(0.6931)
+
+    Raises:
+        TrainingError: If there is no positive, or no negative.
     """
+    import torch
+    from torch.nn.functional import softplus
+
+    good, bad = scores[positive], scores[~positive]
+    if not len(good) or not len(bad):
+        raise TrainingError(
+            f"{kind} compares: expected positives and negatives after a prefix, found {len(good)} and "
+            f"{len(bad)}"
+        )
+    if kind == "ranknet":
+        return softplus(bad[None] - good[:, None]).mean()  # (positives, negatives)
+    log_sum = torch.logsumexp(bad, dim=0)
+    return (torch.logaddexp(good, log_sum) - good).mean()
+
+
+class ArcfTask:
+    """Task of ARCF; the samples of `dev` choose the best weights, see `step_figures`, None keeps the last."""
 
     def __init__(
         self, config: ArcfConfig, sampler: Sampler, scorer: ScorerTower, *, dev: Sampler | None
@@ -163,14 +189,26 @@ def train_arcf(
     )
     tower.add_terms(terms, [w for w in (config.shared_pieces, config.power, config.similarity) if w])
     over_facts = PremiseTerms(terms, facts, inputs) if terms.names else None
-    dev_questions = _dev_questions(dev, config)
+    explained = [question for question in dev if question.gold]
+    if dev and not explained:
+        raise TrainingError(
+            f"expected dev questions with explanations, found none of {len(dev)}; give a file "
+            "that is not blind"
+        )
+    dev_questions = sample_rows(explained, config.dev_questions)
     sampler = Sampler(config, questions, inputs, near, over_facts)
     # One prefix a dev question, the same for every seed.
     dev_sampler = Sampler(replace(config, seed=0), dev_questions, inputs, near, over_facts) if dev else None
     fitted = setup.fit(
         ArcfTask(config, sampler, tower, dev=dev_sampler),
         tower.parameters,
-        bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(dev_questions)},
+        bound_to={
+            "facts": facts.digest,
+            **{
+                name: digest([[q.id, q.stem, q.answer, dict(q.gold)] for q in part])
+                for name, part in (("questions", questions), ("dev", dev_questions))
+            },
+        },
     )
     counts = {
         "questions": len(sampler.questions),
@@ -192,18 +230,3 @@ def train_arcf(
     )
     setup.save(training, tower.save, scorer=form.to_json())
     return training
-
-
-def _dev_questions(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
-    """Return the questions that choose the weights, the same for every seed."""
-    explained = [question for question in dev if question.gold]
-    if dev and not explained:
-        raise TrainingError(
-            f"expected dev questions with explanations, found none of {len(dev)}; give a file "
-            "that is not blind"
-        )
-    return sample_rows(explained, config.dev_questions)
-
-
-def _digest(questions: Sequence[Question]) -> str:
-    return digest([[q.id, q.stem, q.answer, dict(q.gold)] for q in questions])

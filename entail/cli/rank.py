@@ -15,7 +15,7 @@ from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from entail.arcf.chains.ranking import ChainRanker, Ranked
+    from entail.arcf.chains.chain import ChainRanker, Ranked
     from entail.arcf.neighbourhoods import Neighbourhoods
     from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
@@ -39,8 +39,7 @@ class RankingOptions:
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Ranking:
         """Load scorer and neighbourhoods; `EntailError` if there is no such scorer."""
-        from entail.arcf.chains.chain import Search
-        from entail.arcf.chains.ranking import ChainRanker
+        from entail.arcf.chains.chain import ChainRanker, Search
         from entail.arcf.neighbourhoods import Neighbourhoods
         from entail.arcf.scoring.scorer import load_scorer
         from entail.evaluation.chains import TFIDF
@@ -65,7 +64,7 @@ class Ranking:
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
     ) -> Iterator[Ranked]:
         """Yield the rankings of questions, in order."""
-        from entail.arcf.chains.ranking import Ranked
+        from entail.arcf.chains.chain import Ranked
         from entail.evaluation.chains import tfidf_rankings
 
         if self.ranker is not None:

@@ -58,7 +58,6 @@ def test_the_best_visible_premise_joins_until_the_bare_prefix_is_best(fake: Any)
     assert [step.newly_visible for step in chain.steps] == [{0, 1}, {2}, {3}, frozenset()]
     assert (chain.steps[1].candidates, chain.steps[1].scores) == ((2, 1), (2.5, 1.0))
     assert chain.steps[1].stop_score == 1.5
-    assert chain.scored == {1: 1.0}
     assert scorer.calls == [3, 3, 3, 2]
     # The chain, then f1 (scored), then f5 before f4 by nearness to the explanation.
     assert chain.ranking(QUESTION, NEAR).tolist() == [0, 2, 3, 1, 5, 4]
@@ -68,7 +67,7 @@ def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
     ended, _ = built(fake, least=4)
     assert (ended.facts, ended.stopped) == ((0, 2, 3, 1), "nothing visible")
     short, _ = built(fake, length=2)
-    assert (short.facts, short.stopped, short.scored) == ((0, 2), "length", {1: 1.0})
+    assert (short.facts, short.stopped) == ((0, 2), "length")
     endless, _ = built(fake, stop=False)
     assert (endless.facts, endless.stopped) == ((0, 2, 3, 1), "nothing visible")
     assert [step.stop_score for step in endless.steps] == [None] * 5

@@ -111,23 +111,18 @@ def test_mistakes_are_reported(
 
 def test_training_data_are_previewed(release: dict[str, Path]) -> None:
     how = method("arcf")
-    source = WorldtreeSource(
-        tables=release["tables"], questions=release["train"], dev=release["dev"], limit=5
-    )
+    source = WorldtreeSource(tables=release["tables"], questions=release["train"], dev=release["dev"])
     summary = preview(source.read(), how.make_config({}))
-    assert summary.counts == {"questions": 5, "gold facts": 15, "facts": 96, "dev questions": 6}
+    assert summary.counts == {"questions": 18, "gold facts": 54, "facts": 96, "dev questions": 6}
     assert summary.left_out == {}
-    assert (len(summary.rows), summary.rows[0][3]) == (15, "CENTRAL")
-    assert str(source) == "the first 5 of questions.train.tsv"
+    assert (len(summary.rows), summary.rows[0][3]) == (54, "CENTRAL")
     assert absolute(source)["tables"] == str(release["tables"])
     text = release["train"].read_text(encoding="utf-8")
     release["train"].write_text(text.replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2), encoding="utf-8")
-    source = replace(source, limit=None)
     summary = preview(source.read(), how.make_config({}))
     left_out = {"questions without a usable explanation": 2}
     assert (summary.counts["questions"], summary.left_out) == (16, left_out)
     summary = preview(replace(source, unscored=True).read(), how.make_config({}))
     assert (summary.counts["questions"], summary.left_out) == (18, {})
-    for wrong in ({"questions": None}, {"limit": 0}):
-        with pytest.raises(SettingsError):
-            replace(source, **wrong)  # type: ignore[arg-type]  # of a tuple
+    with pytest.raises(SettingsError):
+        replace(source, questions=None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.arcf.config import Loss
-from entail.arcf.losses import prefix_loss
+from entail.arcf.training import prefix_loss
 from entail.errors import TrainingError
 
 KINDS: tuple[Loss, ...] = ("ranknet", "nce")

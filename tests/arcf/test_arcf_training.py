@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
-from entail.arcf.chains.chain import Search
+from entail.arcf.chains.chain import ChainRanker, Search
 from entail.arcf.chains.next_premise import draft_chain, score_next
-from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer

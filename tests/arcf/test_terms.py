@@ -122,13 +122,16 @@ def test_accepted_premises_equal_questions_and_other_tables() -> None:
         _for("0.6 0.8")
 
 
-def test_word_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
-    words = WordSimilarity.of(["ice is cold", "fire is hot"])
-    words.save(tmp_path)
-    assert WordSimilarity.read(tmp_path).idf.tolist() == words.idf.tolist()
+def test_terms_are_read_as_they_were_written(tmp_path: Path) -> None:
+    terms = Terms(SharedPieces.of([(1, 2), (2,)]), None, WordSimilarity.of(["ice is cold", "fire is hot"]))
+    terms.save(tmp_path)
+    read = Terms.read(tmp_path, pieces=True, encoder="", words=True)
+    assert read.names == terms.names
+    for part in ("pieces", "words"):
+        assert getattr(read, part).idf.tolist() == getattr(terms, part).idf.tolist()
     (tmp_path / WORDS).write_bytes(b"damaged")
     with pytest.raises(EncoderError):
-        WordSimilarity.read(tmp_path)
+        Terms.read(tmp_path, pieces=False, encoder="", words=True)
 
 
 def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -7,31 +7,29 @@ premises. It cannot tell when an explanation is complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scoring.premises import StepScores
+from entail.arcf.scoring.premises import PremiseScorer, StepScores
+from entail.arcf.scoring.scorer import Scorer
 from entail.cancellation import check_cancelled
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
 from entail.index.protocol import Floats, Ints
+from entail.progress import Meter, ProgressCallback
 
 Stopped = Literal["bare prefix", "length", "nothing visible"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Settings of the greedy search for a chain.
-
-    Attributes:
-        length: L, the maximum number of premises.
-        least: L_min, the premises of a chain before it may stop by itself.
+    """Settings of the greedy search for a chain of at most L premises, which may stop from L_min on.
 
     Raises:
         SettingsError: If a value is out of range.
@@ -82,9 +80,8 @@ class Step:
         chosen: The premises before, in order.
         candidates: All visible premises, best first; equal ones as they became visible.
         scores: Their scores, same order.
-        stop_score: As in `StepScores`.
+        stop_score: As in `StepScores`, like `dropped`.
         newly_visible: Candidates that the last chosen premise made visible; at first all.
-        dropped: As in `StepScores`.
     """
 
     chosen: tuple[int, ...]
@@ -117,14 +114,7 @@ def score_step(
     scorer: StepScorer,
     neighbourhoods: Neighbourhoods,
 ) -> Step:
-    """Return the candidates that can follow the chosen premises.
-
-    Args:
-        question: The question.
-        neighbours: Premises visible from the question alone.
-        chain: The chosen premises.
-        scorer: Scorer of candidates.
-        neighbourhoods: Premises visible from each chosen one.
+    """Return the candidates that can follow the chosen premises; `neighbours` are those of the question.
 
     Raises:
         EvaluationError: If a score is not finite.
@@ -150,19 +140,14 @@ class Chain:
     stopped: Stopped | None
     by_hand: int = 0
 
-    @property
-    def scored(self) -> dict[int, float]:
-        """Every premise that was scored and not chosen -> its last score."""
-        scores = {
-            fact: score
-            for step in self.steps
-            for fact, score in zip(step.candidates, step.scores, strict=True)
-        }
-        return {fact: score for fact, score in scores.items() if fact not in self.facts}
-
     def ranking(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
-        """Return the ranking of all premises, see `rank_by_chain`."""
-        return rank_by_chain(question, self.facts, self.scored, neighbourhoods)
+        """Return all premises: chosen ones, others scored by last score (S2), the rest by similarity (R3)."""
+        rows = (zip(step.candidates, step.scores, strict=True) for step in self.steps)
+        last = {fact: score for row in rows for fact, score in row}
+        scored = sorted(last.keys() - set(self.facts), key=lambda fact: (-last[fact], fact))
+        first = np.array([*self.facts, *scored], dtype=np.int64)
+        rest = np.argsort(-_to_explanation(question, self.facts, neighbourhoods), kind="stable")
+        return np.concatenate([first, rest[~np.isin(rest, first)]])
 
 
 StepOf = Callable[[tuple[int, ...]], Step | None]
@@ -217,13 +202,42 @@ def build_chain(
     return follow(lambda facts: score_step(question, first, facts, steps, neighbourhoods), search)
 
 
-def rank_by_chain(
-    question: Question, chain: Sequence[int], scored: Mapping[int, float], neighbourhoods: Neighbourhoods
-) -> Ints:
-    """Return a ranking: chosen premises, those scored by last score (S2), the rest by similarity (R3)."""
-    first = np.array([*chain, *sorted(scored, key=lambda fact: (-scored[fact], fact))], dtype=np.int64)
-    rest = np.argsort(-_to_explanation(question, chain, neighbourhoods), kind="stable")
-    return np.concatenate([first, rest[~np.isin(rest, first)]])
+@dataclass(frozen=True)
+class Ranked:
+    """Ranking of all premises for a question, best first; `chain` is None for one by shared words."""
+
+    question: Question
+    ranking: Ints
+    chain: Chain | None = None
+
+    @property
+    def dropped(self) -> int:
+        """Oldest premises that did not fit at the last step; -1 where the question was truncated."""
+        return self.chain.steps[-1].dropped if self.chain else 0
+
+
+class ChainRanker(PremiseScorer):
+    """Ranker by chains; a scorer that was not trained to stop grows them to their full length."""
+
+    def __init__(
+        self, scorer: Scorer, neighbourhoods: Neighbourhoods, *, search: Search | None = None
+    ) -> None:
+        super().__init__(scorer, neighbourhoods.facts)
+        self.neighbourhoods, self.search = neighbourhoods, search or Search()
+
+    def rank(
+        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        """Yield the rankings of questions, in order.
+
+        Raises:
+            EvaluationError: If a score is not finite.
+        """
+        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
+        for question in questions:
+            chain = build_chain(question, self, self.neighbourhoods, self.search)
+            yield Ranked(question, chain.ranking(question, self.neighbourhoods), chain)
+            meter.add(1)
 
 
 def corpus_facts(corpus: Corpus) -> FactTables:

@@ -68,13 +68,11 @@ class Draft:
         facts: Positions of its premises, in order.
         scores: Score of each when it was chosen.
         stopped: Reason for the end.
-        dropped: As in `StepScores`, at the end.
     """
 
     facts: tuple[int, ...]
     scores: tuple[float, ...]
     stopped: Stopped
-    dropped: int = 0
 
 
 def draft_chain(
@@ -93,15 +91,8 @@ def draft_chain(
     Visible is vis_k(sentence, accepted, chosen). The lengths of the search count accepted premises; at least
     one premise is drafted.
 
-    Args:
-        sentence: Sentence to explain.
-        accepted: Sentences accepted below it, in order; they need not be in the corpus.
-        steps: Scorer of chains over the corpus.
-        neighbourhoods: Visible premises of the corpus.
-        never: Positions of premises that are not proposed, besides the accepted ones.
-        search: Lengths of the chain.
-        lock: Lock that is held while a step is scored.
-        progress: Called with the number of chosen premises.
+    Sentences `accepted` below the one to explain need not be in the corpus. Premises at the positions `never`
+    are not proposed. The lock is held while a step is scored.
 
     Raises:
         EvaluationError: If a score is not finite.
@@ -127,7 +118,7 @@ def draft_chain(
     chain = follow(step_of, search)
     assert chain.stopped is not None
     scores = tuple(step.scores[0] for step, _ in zip(chain.steps, chain.facts, strict=False))
-    return Draft(chain.facts, scores, chain.stopped, chain.steps[-1].dropped)
+    return Draft(chain.facts, scores, chain.stopped)
 
 
 def _question(sentence: str) -> Question:

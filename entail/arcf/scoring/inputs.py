@@ -19,9 +19,7 @@ from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
 class Prefix:
     """Token ids of a question with the premises chosen so far.
 
-    Attributes:
-        ids: Token ids.
-        dropped: Oldest premises that no longer fit; -1 where the question itself was truncated.
+    `dropped` of the oldest premises no longer fit; -1 where the question itself was truncated.
     """
 
     ids: Ids
@@ -29,17 +27,10 @@ class Prefix:
 
 
 class Inputs:
-    """Questions and premises as token ids.
+    """Questions and premises as token ids, in rows of at most `max_length`.
 
-    Args:
-        tokenize: Tokenizer of the scorer.
-        frame: Its special tokens.
-        max_length: Maximum number of tokens of a row. A prefix that is too long loses its oldest premises.
-        facts: Texts of the premises.
-
-    Attributes:
-        candidates: Token ids of the premises, each truncated to half of a row. Every prefix leaves room for
-            the longest.
+    `candidates` are the premises, each truncated to half of a row. Every prefix leaves room for the longest;
+    one that is too long loses its oldest premises.
     """
 
     def __init__(self, tokenize: Tokenize, frame: Frame, *, max_length: int, facts: Sequence[str]) -> None:
@@ -57,10 +48,7 @@ class Inputs:
     def prefix(self, question: Ids, chain: Sequence[int], *, accepted: Sequence[str] = ()) -> Prefix:
         """Return a prefix; where it is too long the oldest premises go, then the question's beginning.
 
-        Args:
-            question: As `questions` returned it.
-            chain: Positions of premises, in the order in which they were chosen.
-            accepted: Sentences before them; they need not be premises.
+        Accepted sentences, which need not be premises, come before the chain, in the order of choice.
         """
         sentences = [*self._sentences(accepted), *(self._chosen[fact] for fact in chain)]
         size = len(question) + sum(map(len, sentences))

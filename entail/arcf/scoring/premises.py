@@ -25,10 +25,8 @@ _CACHED_QUESTIONS = 16
 class StepScores:
     """Scores of candidates after a prefix.
 
-    Attributes:
-        scores: Score of each candidate.
-        stop_score: Score of the bare prefix; None for a scorer that was not trained to stop.
-        dropped: Oldest premises of the prefix that did not fit; -1 where the question was truncated.
+    `stop_score` is that of the bare prefix; None for a scorer that was not trained to stop. `dropped` of the
+    prefix's oldest premises did not fit; -1 where the question was truncated.
     """
 
     scores: Floats

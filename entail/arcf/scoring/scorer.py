@@ -12,7 +12,7 @@ import numpy as np
 
 from entail.arcf.config import Architecture
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
-from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSimilarity
+from entail.arcf.scoring.terms import Terms
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.cross.encoder import (
     HEAD,
@@ -152,11 +152,7 @@ def load_scorer(name: str | Path, *, device: str | None = None, precision: Preci
     fast = not (is_bi and precision == "auto") and cast_precision(precision, torch_device) == "bf16"
     for file in sorted(folder.rglob("*.safetensors")):
         require_finite(file, name=name)
-    terms = Terms(
-        SharedPieces.read(folder) if form.shared_pieces else None,
-        Explanations.read(folder, encoder=form.encoder) if form.encoder else None,
-        WordSimilarity.read(folder) if form.similarity else None,
-    )
+    terms = Terms.read(folder, pieces=form.shared_pieces, encoder=form.encoder, words=form.similarity)
     with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
         weights = tuple(float(tensors.get(term, 1).exp()) for term in terms.names)
     if not np.isfinite(weights).all():

@@ -61,16 +61,13 @@ NEIGHBOUR_WEIGHT = 0.4
 
 
 class SharedPieces:
-    r"""Overlap o of two texts as sets of token ids a and b, with weights idf_t.
+    r"""Overlap o of two texts as sets of token ids a and b, with weights idf_t; tokens beyond weigh nothing.
 
     .. math:: o = \sum_{t \in a \cap b} idf_t^2 / \sqrt{\sum_{t \in a} idf_t^2 \sum_{t \in b} idf_t^2}
 
     >>> pieces = SharedPieces.of([(1, 2), (2, 3)])
     >>> pieces((1, 2), [(1, 2), (3,), ()]).round(3).tolist()
     [1.0, 0.0, 0.0]
-
-    Args:
-        idf: Weight of each token; tokens beyond weigh nothing.
     """
 
     def __init__(self, idf: Floats) -> None:
@@ -97,19 +94,6 @@ class SharedPieces:
                 overlap[at] = shared / np.sqrt(length * self._sum(other))
         return overlap
 
-    def save(self, folder: Path) -> None:
-        """Write the weights into a scorer's folder."""
-        _save(folder / IDF, idf=self.idf)
-
-    @classmethod
-    def read(cls, folder: Path) -> SharedPieces:
-        """Read the weights of a scorer's folder.
-
-        Raises:
-            EncoderError: If they are missing or damaged.
-        """
-        return cls(_read_idf(folder / IDF, None))
-
     def _weighted(self, ids: Ids) -> frozenset[int]:
         return frozenset(token for token in ids if token < len(self._squares))
 
@@ -118,14 +102,11 @@ class SharedPieces:
 
 
 class WordSimilarity:
-    """Cosine of the TF-IDF vectors of texts over hashed stems.
+    """Cosine of the TF-IDF vectors of texts over hashed stems, by the weight of each bucket of stems.
 
     >>> words = WordSimilarity.of(["ice is cold", "fire is hot"])
     >>> words.to(["cold ice", "a hot fire"])(["how cold is ice"]).round(3).tolist()
     [[1.0, 0.0]]
-
-    Args:
-        idf: Weight of each bucket of stems.
     """
 
     def __init__(self, idf: Floats) -> None:
@@ -150,25 +131,21 @@ class WordSimilarity:
 
         return similarity
 
-    def save(self, folder: Path) -> None:
-        """Write the weights into a scorer's folder."""
-        _save(folder / WORDS, idf=self.idf.astype(np.float16))
-
-    @classmethod
-    def read(cls, folder: Path) -> WordSimilarity:
-        """Read the weights of a scorer's folder.
-
-        Raises:
-            EncoderError: If they are missing or damaged.
-        """
-        return cls(_read_idf(folder / WORDS, BUCKETS))
-
     def _vectors(self, texts: Sequence[str]) -> csr_matrix:
         """Return sparse unit vectors of texts, (texts, buckets); zeros for a text without stems."""
         from scipy.sparse import csr_matrix
         from sklearn.preprocessing import normalize
 
         return csr_matrix(normalize(_counts(texts).multiply(self.idf)), dtype=np.float32)
+
+
+def _counts(texts: Sequence[str]) -> csr_matrix:
+    """Return the counts of stems by bucket, (texts, buckets)."""
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    hashed = HashingVectorizer(analyzer=stemmed_words, n_features=BUCKETS, alternate_sign=False, norm=None)
+    return csr_matrix(hashed.transform(texts))
 
 
 @dataclass(frozen=True)
@@ -213,8 +190,12 @@ class Explanations:
         """Key of a premise -> its number."""
         return {key: number for number, key in enumerate(self.keys)}
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of questions, (questions, d).
+    @cached_property
+    def _loaded(self) -> BiEncoder:
+        return load(self.encoder)
+
+    def proximities(self, texts: Sequence[str]) -> list[Values]:
+        """Return for each question the proximity max(0, cos)^4 of the explained ones, 0 of those equal to it.
 
         Raises:
             EncoderError: If the encoder cannot be loaded, or its vectors have another dimension.
@@ -225,17 +206,15 @@ class Explanations:
                 f"expected explanations with vectors of {vectors.shape[1]} numbers, as {self.encoder} makes "
                 f"them, found {self.vectors.shape[1]}; download the scorer again"
             )
-        return vectors
-
-    @cached_property
-    def _loaded(self) -> BiEncoder:
-        return load(self.encoder)
+        own = self.vectors.astype(np.float32)
+        cosines = (own @ vector.astype(np.float16).astype(np.float32) for vector in vectors)
+        return [np.where(c < EQUAL_COSINE, np.maximum(c, 0.0) ** SHARPNESS, 0.0) for c in cosines]
 
     def power(self, proximity: Values, premises: Sequence[int], own: NDArray[np.int64]) -> Values:
         """Return the explanatory power of premises by number (-1: in no explanation), shape (own,).
 
         Args:
-            proximity: Proximity of each explained question, max(0, cos)^4.
+            proximity: Proximity of each explained question.
             premises: Numbers of the chosen premises.
             own: Numbers of the premises.
         """
@@ -246,12 +225,6 @@ class Explanations:
         sums = np.bincount(self.fact, weights=weights[self.question], minlength=len(self.keys))
         powers: Values = np.log1p(np.where(own >= 0, np.append(sums, 0.0)[own], 0.0))
         return powers
-
-    def proximity(self, vector: Floats) -> Values:
-        """Return the proximity of each explained question to one; 0 for those equal to it."""
-        cosines = self.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
-        near: Values = np.where(cosines < EQUAL_COSINE, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)
-        return near
 
     def save(self, folder: Path) -> None:
         """Write the explanations into a scorer's folder."""
@@ -308,20 +281,47 @@ class Terms:
 
     def save(self, folder: Path) -> None:
         """Write them into a scorer's folder."""
-        for part in (self.pieces, self.explanations, self.words):
-            if part is not None:
-                part.save(folder)
+        if self.pieces is not None:
+            _save(folder / IDF, idf=self.pieces.idf)
+        if self.explanations is not None:
+            self.explanations.save(folder)
+        if self.words is not None:
+            _save(folder / WORDS, idf=self.words.idf.astype(np.float16))
+
+    @classmethod
+    def read(cls, folder: Path, *, pieces: bool, encoder: str, words: bool) -> Terms:
+        """Read those that a scorer's folder has; explanations, where it has them, are of `encoder`.
+
+        Raises:
+            EncoderError: If one is missing or damaged.
+        """
+        return cls(
+            SharedPieces(_read_idf(folder / IDF, None)) if pieces else None,
+            Explanations.read(folder, encoder=encoder) if encoder else None,
+            WordSimilarity(_read_idf(folder / WORDS, BUCKETS)) if words else None,
+        )
+
+
+def _save(file: Path, **tensors: NDArray[Any]) -> None:
+    from safetensors.numpy import save_file
+
+    save_file(tensors, str(file))
+
+
+def _read_idf(file: Path, size: int | None) -> Floats:
+    import torch
+
+    with open_tensors(file, name=file.parent.name, device="cpu", dtype=torch.float32) as tensors:
+        idf: Floats = tensors.get("idf", size).numpy()
+        return idf
 
 
 @dataclass(frozen=True)
 class QuestionTerms:
-    """Terms of the premises for one question.
+    """Terms `of` all premises for one question.
 
-    Attributes:
-        of: Terms of all premises.
-        proximity: Proximity of each explained question; None without explanatory power.
-        accepted: Numbers, among the explained premises, of those accepted before any was chosen.
-        similarity: Word similarity of each premise, (facts,); None where it is no term.
+    It has the proximity of each explained question, the numbers of premises accepted before any was chosen,
+    and the word similarity of each premise, (facts,); None for terms that the scorer has not.
     """
 
     of: PremiseTerms
@@ -357,8 +357,7 @@ class QuestionTerms:
 class PremiseTerms:
     """Terms over the premises of tables, or of a corpus.
 
-    Attributes:
-        numbers: Number of each premise among those that explained a question; -1 for none.
+    `numbers` are those of each premise among the premises that explained a question; -1 for none.
     """
 
     def __init__(self, terms: Terms, facts: FactTables, inputs: Inputs) -> None:
@@ -375,36 +374,12 @@ class PremiseTerms:
             EncoderError: If the encoder cannot be loaded, or its vectors have another dimension.
         """
         explanations = self.terms.explanations
-        none = [None] * len(texts)
-        near: Sequence[Values | None] = none
+        near: Sequence[Values | None] = [None] * len(texts)
         numbers: tuple[int, ...] = ()
         if explanations is not None:
-            near = [explanations.proximity(vector) for vector in explanations.encode(texts)]
-            found_numbers = (explanations.number_of.get(premise_key(text)) for text in accepted)
-            numbers = tuple(number for number in found_numbers if number is not None)
-        rows = self._similarity(texts) if self._similarity is not None else none
+            near = explanations.proximities(texts)
+            keys = map(premise_key, accepted)
+            numbers = tuple(explanations.number_of[key] for key in keys if key in explanations.number_of)
+        rows = self._similarity(texts) if self._similarity is not None else [None] * len(texts)
         pairs = zip(near, rows, strict=True)
         return [QuestionTerms(self, proximity, numbers, row) for proximity, row in pairs]
-
-
-def _save(file: Path, **tensors: NDArray[Any]) -> None:
-    from safetensors.numpy import save_file
-
-    save_file(tensors, str(file))
-
-
-def _read_idf(file: Path, size: int | None) -> Floats:
-    import torch
-
-    with open_tensors(file, name=file.parent.name, device="cpu", dtype=torch.float32) as tensors:
-        idf: Floats = tensors.get("idf", size).numpy()
-        return idf
-
-
-def _counts(texts: Sequence[str]) -> csr_matrix:
-    """Return the counts of stems by bucket, (texts, buckets)."""
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    hashed = HashingVectorizer(analyzer=stemmed_words, n_features=BUCKETS, alternate_sign=False, norm=None)
-    return csr_matrix(hashed.transform(texts))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.chains.chain import ChainRanker
 from entail.arcf.method import ARCF
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
