@@ -14,14 +14,13 @@ from entail.encoders.catalogue import model_folder
 from entail.errors import EntailError
 from entail.jobs.events import DEV, LOSS, Panel, panels
 from entail.jobs.record import Job
-from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
 from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
-from entail.ui.models.promotion import draw_comparison
+from entail.ui.models.promotion import draw_comparison, read_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
 from entail.ui.shared.job_list import (

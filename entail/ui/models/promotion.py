@@ -13,7 +13,6 @@ from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError, PromotionError
 from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.candidates import Candidate, Split, find_candidate, list_splits
-from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
 from entail.registry.models import (
     Active,
@@ -51,11 +50,13 @@ _VERDICTS = {
 SCORER = "models_scorer"
 """Session key of the chain scorer that is selected for promotion."""
 
+DEFAULT = "all other corpora"
+"""Name of the corpora without a model of their own."""
+
 _NOTICE = "models_notice"
 _PROMOTING = "models_moving"
 _CORPUS = "models_corpus"
 _MOVES_SHOWN = 50
-_DEFAULT = "all other corpora"
 _ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
 
 
@@ -74,7 +75,7 @@ def draw_active_models(shared: Workspace, author: str | None) -> None:
     with st.container(border=True):
         for info in shared.corpora.corpora():
             _draw_active(f"Retriever: {info.name}", active(info.name), info.name, author)
-        _draw_active(f"Retriever: {_DEFAULT}", active(), None, author)
+        _draw_active(f"Retriever: {DEFAULT}", active(), None, author)
         for role, title in _ROLES.items():
             _draw_active(title, active(role=role), None, author)
     st.caption("Applies to everyone who uses the active model, within seconds.")
@@ -91,7 +92,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         ships = now.encoder == PACKAGED or is_shipped(now.encoder)
         origin = "packaged with entail" if ships else "first installed model"
     elif own is None:
-        origin = f"as {_DEFAULT}"
+        origin = f"as {DEFAULT}"
     else:
         verb = "restored" if own.rolled_back else "promoted"
         origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
@@ -148,7 +149,7 @@ def _describe(move: Pointer) -> str:
 def _where(role: Role, corpus: str | None) -> str:
     if role != "retriever":
         return _ROLES[role].lower()
-    return f"**{label(corpus)}**" if corpus else _DEFAULT
+    return f"**{label(corpus)}**" if corpus else DEFAULT
 
 
 def _clock(at: datetime) -> str:
@@ -239,7 +240,7 @@ def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> 
     selected = st.selectbox(
         "Promote for",
         [*infos, ""],
-        format_func=lambda id_: infos[id_].name if id_ else _DEFAULT,
+        format_func=lambda id_: infos[id_].name if id_ else DEFAULT,
         key=_CORPUS,
         persist_state="session",
     )
@@ -357,6 +358,14 @@ def _compare_on_split(
         help="Compares both on the reference premises of the same claims.",
     )
     return comparison
+
+
+def read_comparison(evaluation: Mapping[str, object] | None) -> PairedComparison | None:
+    """Return a recorded comparison; None without one, or if another version wrote it."""
+    try:
+        return PairedComparison.from_json(evaluation) if evaluation else None
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
 
 
 def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> None:
