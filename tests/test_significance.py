@@ -75,15 +75,6 @@ def test_exchanged_rankings_negate_the_difference(data: st.DataObject, first: li
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
 
 
-def test_batches_of_draws_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.concatenate(list(resamples(7, samples=50, seed=1)))
-    monkeypatch.setattr(paired, "_AT_ONCE", 21)
-    parts = list(resamples(7, samples=50, seed=1))
-    assert len(parts) == 17
-    assert np.array_equal(np.concatenate(parts), whole)
-    assert (whole.sum(axis=1) == 7).all()
-
-
 def test_rankings_and_measures_together_are_those_alone() -> None:
     pairs = {"one": (random_ranks(5), random_ranks(6)), "two": (random_ranks(7), random_ranks(8, shift=3))}
     together = compare_many(pairs, ks=[10], samples=2500, seed=4)

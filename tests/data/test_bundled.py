@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
 import pytest
 
 from entail.data.bundled import (
@@ -25,7 +24,6 @@ from entail.data.text import fold, premise_key
 from entail.encoders.card import read_training_queries
 from entail.encoders.catalogue import model_folders
 from entail.encoders.training_queries import has_training_record, training_queries_of
-from entail.index.vectors import shipped_premises, shipped_queries
 
 SHIPPED = ("aeenc-minilm", "reranker-minilm", "aeenc-minilm+bm25+reranker-minilm")
 
@@ -85,24 +83,3 @@ def test_nothing_of_the_exams_is_shipped(trees: str, facts: str) -> None:
     for line in texts[0].splitlines():
         row = json.loads(line)
         assert not {"question", "answer", "question_text", "answer_text"} & {*row, *row["meta"]}
-
-
-def test_origin_and_licences_lie_beside_the_files() -> None:
-    text = (sample_dir() / "ATTRIBUTION.md").read_text(encoding="utf-8")
-    for part in (
-        f"{len(sample_trees())} entailment trees",
-        f"{len(sample_corpus()):,} facts",
-        f"{len(held_out_trees())} held-out trees",
-        f"{len(held_out_corpus()) - len(sample_corpus())} further facts",
-    ):
-        assert part in text
-    for name in ("LICENSE-EntailmentBank", "LICENSE-WorldTree"):
-        assert name in text
-        assert (sample_dir() / name).is_file()
-
-
-def test_their_vectors_ship() -> None:
-    assert set(held_out_corpus().keys) <= set(shipped_premises("minilm@53aa51172d14"))
-    query_vectors = shipped_queries("minilm@53aa51172d14")
-    norms = [np.linalg.norm(query_vectors[premise_key(text)].astype(float)) for text in QUERIES]
-    assert norms == pytest.approx([1.0] * len(norms), abs=0.01)

@@ -216,13 +216,6 @@ def test_a_stray_quotation_mark_of_a_tsv_is_a_character() -> None:
     assert read_corpus(text, name="f.tsv").corpus.texts == ('"hot" means warm', 'so-called "ice"')
 
 
-def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_MAX_PREMISE_CHARS", "5")
-    with pytest.raises(CorpusError):
-        read_corpus(b"123456", name="f.txt")
-    assert read_corpus(b"123456", name="f.txt", max_premise_chars=6).read == 1
-
-
 @pytest.mark.parametrize(
     ("file_name", "expected"),
     [

@@ -200,14 +200,6 @@ def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
     assert reading.problems[0].startswith("x.csv, line 3: ")
 
 
-def test_a_direction_of_sick_that_is_none() -> None:
-    text = "\n".join(
-        [SICK, sick(1, "a", "b", "NEUTRAL", "neutral", "neutral", "TRAIN").replace("A_neutral_B", "?")]
-    )
-    with pytest.raises(FormatError, match="entailment_AB"):
-        read_nli(text.encode())
-
-
 @pytest.mark.parametrize(
     ("text", "part"),
     [

@@ -42,16 +42,3 @@ def test_files_are_created_or_restricted(tmp_path: Path) -> None:
     make_private(tmp_path / "locked")
     assert [mode(tmp_path / name) for name in ("new", "old", "locked")] == [0o600, 0o600, 0o400]
     assert (tmp_path / "old").read_text() == "kept"
-
-
-def test_what_is_no_file_of_this_user_stays_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir(mode=0o755)
-    create_private(tmp_path / "folder")
-    create_private(tmp_path / "absent" / "file")
-    make_private(tmp_path / "absent")
-    assert mode(tmp_path / "folder") == 0o755
-    if os.geteuid() == 0:
-        (tmp_path / "theirs").touch(mode=0o644)
-        os.chown(tmp_path / "theirs", 65534, 65534)
-        create_private(tmp_path / "theirs")
-        assert mode(tmp_path / "theirs") == 0o644

@@ -57,12 +57,6 @@ def test_the_query_itself_is_left_out_of_both() -> None:
     assert comparison.side(0)[0].ranks[0] == 1
 
 
-def test_equal_scores_rank_by_position() -> None:
-    flat = FixedIndex("flat", [0.5] * 5)
-    comparison = compare("anything else", CORPUS, (flat, flat), k=3)
-    assert [row.premise.text for row in comparison.side(1)] == list(CORPUS.texts[:3])
-
-
 def test_bad_requests_are_refused() -> None:
     for query, k in (("  ", 3), ("ice", 0)):
         with pytest.raises(RetrievalError):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,14 +193,6 @@ def test_direction_by_hand() -> None:
     assert nothing == {"accuracy": None, "n": 0, "interval": None}
 
 
-def test_variance_is_a_rule_of_its_own() -> None:
-    # Of two dimensions: the premise is wider in all, but narrow where the means are apart.
-    encoder = Told({"p": (0.0, 0.0, 2.0, -1.5), "h": (0.0, 3.0, 0.0, 0.0)})
-    assert pair_similarities([entailment("p", "h")], encoder).wider == pytest.approx([0.25])
-    figures = evaluate_direction([entailment("p", "h")], encoder).to_json()
-    assert (figures["accuracy"], figures["by_variance"]["accuracy"]) == (0, 1)
-
-
 def test_what_has_no_direction_is_refused() -> None:
     points = Points(symmetric=True)
     with pytest.raises(EncoderError):
@@ -210,14 +201,3 @@ def test_what_has_no_direction_is_refused() -> None:
     for pairs in (DIRECTED[6:], DIRECTED[5:]):
         with pytest.raises(EvaluationError):
             evaluate_direction(pairs, GAUSSIAN)
-
-
-def test_the_length_baseline_counts_characters_as_they_stand() -> None:
-    pairs = [
-        entailment("one two ", "one two"),
-        entailment("é", "é"),
-        entailment("ab", "abc"),
-        entailment("abcd", "ab c"),
-    ]
-    evaluation = evaluate_direction(pairs, Told(defaultdict(lambda: MIDDLE)))
-    assert evaluation.figures["length_baseline"] == 0.25

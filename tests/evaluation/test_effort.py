@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
-from entail.data.text import premise_key
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.evaluation.retrieval.effort import (
     Effort,
@@ -17,7 +16,6 @@ from entail.evaluation.retrieval.effort import (
     sentence_positions,
 )
 from entail.index.protocol import Ints
-from entail.statistics.ranking import NOT_THERE
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]
@@ -32,55 +30,6 @@ def test_reads_by_hand(facts: Corpus, solar: ExplanationTree, listed_index: Make
     assert effort == Effort(reads=6, accepted=4, missing=0, linked=0, nodes=2)
     assert effort.reads_per_accepted == 1.5
     assert effort.missing_share == 0.0
-
-
-def test_a_missing_child_costs_the_limit(
-    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
-) -> None:
-    # a is behind more than 100 others below h, so h is given up at 100 with mid accepted at the first read
-    index = listed_index(facts, {"h": ["mid"], "mid": ["b", "c"]})
-    effort = measure_effort(facts, [solar], index)
-    assert effort == Effort(reads=102, accepted=3, missing=1, linked=0, nodes=2)
-    assert effort.missing_share == 0.25
-
-
-def test_the_last_candidate_within_the_limit_is_found(
-    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
-) -> None:
-    tree = tree_of("h", [(["a"], "h")])
-    hundredth = listed_index(facts, {"h": [*(f"f{i}" for i in range(99)), "a"]})
-    assert measure_effort(facts, [tree], hundredth) == Effort(100, 1, 0, 0, 1)
-    too_late = listed_index(facts, {"h": ["h", *(f"f{i}" for i in range(100)), "a"]})
-    assert measure_effort(facts, [tree], too_late) == Effort(100, 0, 1, 0, 1)
-    own_text_is_not_counted = listed_index(facts, {"h": ["h", *(f"f{i}" for i in range(99)), "a"]})
-    assert measure_effort(facts, [tree], own_text_is_not_counted) == Effort(100, 1, 0, 0, 1)
-
-
-def test_a_small_corpus_is_read_to_its_end(solar: ExplanationTree, listed_index: MakeIndex) -> None:
-    corpus = Corpus.of("small", ["x", "a", "y"])
-    # h: x, a, y (mid missing); mid: x, y (b and c missing, a is in the tree)
-    assert measure_effort(corpus, [solar], listed_index(corpus, {})) == Effort(5, 1, 3, 0, 2)
-
-
-def test_efforts_add_up_over_trees(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
-    index = listed_index(facts, {"h": ["a", "mid"], "mid": ["f1", "b", "c"]})
-    one_tree, two_trees = measure_effort(facts, [solar], index), measure_effort(facts, [solar, solar], index)
-    assert one_tree + one_tree == two_trees
-    assert two_trees.to_json() == {
-        "reads_per_accepted": 1.25,
-        "missing_share": 0.0,
-        "reads": 10,
-        "accepted": 8,
-        "missing": 0,
-        "linked": 0,
-        "nodes": 4,
-        "limit": 100,
-    }
-
-
-def test_nothing_accepted_has_no_ratio() -> None:
-    assert Effort(100, 0, 1, 0, 1).reads_per_accepted is None
-    assert Effort(0, 0, 0, 0, 0).missing_share == 0.0
 
 
 def reference_author(
@@ -141,22 +90,6 @@ def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> 
     ranks = rank_sentences(sentence_positions(corpus, [tree]), list(orders), scores)
     effort = reference_author(corpus, tree, in_words, limit)
     assert author_effort(corpus, tree, ranks, limit=limit) == effort
-
-
-def test_ranks_that_are_known_are_not_asked_for_again(
-    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
-) -> None:
-    index = listed_index(facts, {"h": ["f0", "a", "mid"], "mid": ["b", "f1", "c"]})
-    positions = sentence_positions(facts, [solar])
-    named = {node: [facts.texts[p] for p in row if p != NOT_THERE] for node, row in positions.items()}
-    assert {node: set(texts) for node, texts in named.items()} == {
-        "h": {"h", "a", "mid"},  # nothing from below is in the tree yet
-        "mid": {"h", "a", "mid", "b", "c"},
-    }
-    ranks = rank_sentences(positions, ("h", "mid"), index.scores(["h", "mid"]))
-    assert ranks["h"][facts.positions[premise_key("mid")]] == 3
-    index.scores = None  # whoever asks it fails
-    assert measure_effort(facts, [solar], index, ranks=ranks).reads == 6
 
 
 def test_bad_input_is_refused(

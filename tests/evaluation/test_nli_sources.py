@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entail.data.nli.pairs import NliPair
-from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
+from entail.errors import DemoError, FormatError, HubError, SettingsError
 from entail.evaluation.nli import sources
 from entail.evaluation.nli.sources import load_nli
 from entail.jobs.jobs import absolute
@@ -203,19 +203,3 @@ def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> Non
     assert [pair.premise for pair in matched.read().dev] == ["mm"]
     assert matched.read().split == "multi_nli, validation_mismatched"
     assert str(matched) == "me/mine@main:other, multi_nli"
-
-
-def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
-    file = tmp_path / "SICK.txt"
-    rows_of = ("a\tb\tENTAILMENT\tTRAIN", "c\td\tENTAILMENT\tTRAIN", "e\tf\tNEUTRAL\tTRIAL")
-    header = "sentence_A\tsentence_B\tentailment_label\tSemEval_set"
-    file.write_text("\n".join((header, *rows_of)), encoding="utf-8")
-    source = PairSource(pairs=(file,), split="TRAIN", dev=file, dev_split="TRIAL")
-    data = source.read()
-    assert [pair.premise for pair in data.dev] == ["e"]
-    assert (data.triplets.to_json()["triplets"], data.split) == (2, "SICK.txt, TRIAL")
-    assert len(PairSource(pairs=(file,), dev=file).read().dev) == 3
-    assert absolute(source)["pairs"] == [str(file)]
-    with pytest.raises(JobError):
-        absolute(PairSource(pairs=(Path("gone.jsonl"),)))
-    assert hub.fetched == set()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from entail.cli import main
 from entail.data.passages.files import Question
 from entail.encoders.encoder import load
 from entail.errors import EvaluationError, FormatError
@@ -179,23 +176,3 @@ def test_answers_match_word_by_word_as_dpr_has_it() -> None:
         "": False,
     }.items():
         assert has_answer(passage, [answer_tokens(answer)]) is expected, answer
-
-
-def test_the_command_line_says_it_all(
-    pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    question_file = tmp_path / "q.jsonl"
-    question_file.write_text(
-        json.dumps({"question": "who won the war", "answer": ["Rome"]}) + "\n", encoding="utf-8"
-    )
-    arguments = ["evaluate", "passages", "--passages", str(pool), "--questions", str(question_file)]
-    assert main([*arguments, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert {"R@1", "R@5", "R@20", "R@100", "MRR", "questions", "passages"} <= set(data)
-    assert (data["R@1"], data["by"], data["gold"], data["pool"]["passages"]) == (1.0, "answer", None, 4)
-    assert (tmp_path / "data" / "passages").is_dir()
-    assert main(arguments) == 0
-    assert re.search(r"passages +4", capsys.readouterr().out)
-    assert main([*arguments[:-1], str(tmp_path / "none")]) == 1
-    assert "none" in capsys.readouterr().err

@@ -1,4 +1,3 @@
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -117,12 +116,3 @@ def test_an_index_of_another_corpus_is_refused(
 def test_trees_without_proofs_are_refused(facts: Corpus, listed: Any, tree_of: MakeTree) -> None:
     with pytest.raises(DataError):
         evaluate_premises(facts, [tree_of("h", [])], listed)
-
-
-def test_other_cut_offs_need_no_new_search(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
-    evaluation = evaluate_premises(facts, [solar], listed)
-    searched = len(listed.batches)
-    assert dataclasses.replace(evaluation, ks=(3,)).figures()["query_excluded"]["Hit@3"] == 0.75
-    with pytest.raises(RetrievalError, match="at least 1"):
-        dataclasses.replace(evaluation, ks=(0,)).figures()
-    assert len(listed.batches) == searched

@@ -118,33 +118,6 @@ def test_a_crowd_that_float32_cannot_tell_apart_is_widened(direction: Any) -> No
     assert _check(premises, queries, 5, direction).all()
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("shift", [0, 1000])
-def test_sentences_as_encoders_make_them_need_no_second_look(direction: Any, shift: float) -> None:
-    draw = np.random.default_rng(6)
-    premises = _random(draw, 5000, 96, width=0.3, shift=shift)
-    queries = _random(draw, 4, 96, width=0.3, shift=shift)
-    assert not _check(premises, queries, 10, direction).any()
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("width", [0.0, 0.3, 5.0])
-def test_no_inner_product_is_off_by_more_than_the_bound(direction: Any, width: float) -> None:
-    draw = np.random.default_rng(7)
-    premises = _random(draw, 300, 48, width=width, shift=3)
-    queries = _random(draw, 5, 48, width=width, shift=3)
-    lifted = LiftedGaussians(premises, direction)
-    vectors = lifted._lift(queries, premise=False)
-    scores, positions = lifted._index.search(vectors.astype(np.float32), len(premises))
-    in_order = np.empty_like(scores)
-    np.put_along_axis(in_order, positions, scores, axis=1)
-    for row, bound in enumerate(lifted._errors(vectors)):
-        # A score is -2 KL and a number of the query's own: any two differ by twice the bound at most.
-        off = in_order[row] + 2 * _brute_force(queries[row], premises, direction)
-        assert 0 < np.ptp(off) <= 2 * bound
-        assert bound < 1e-3 * np.abs(scores[row]).max()
-
-
 def test_what_float32_cannot_hold_is_refused() -> None:
     far = np.zeros((100, 8), np.float32)
     far[50, 0] = 4 * MEAN_LIMIT

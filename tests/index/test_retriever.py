@@ -8,10 +8,9 @@ import pytest
 
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
-from entail.errors import CorpusError, EncoderError, RetrievalError
+from entail.errors import EncoderError, RetrievalError
 from entail.index.combined import BM25_WEIGHT
 from entail.index.factory import retriever, retriever_names
-from entail.index.protocol import PremiseIndex
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot"])
 
@@ -21,14 +20,6 @@ def _installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
     (tmp_path / "models").mkdir()
-
-
-@pytest.mark.parametrize("name", ["tfidf", "bm25"])
-def test_lexical_names_need_no_encoder(name: str) -> None:
-    index = retriever(name, CORPUS)
-    assert isinstance(index, PremiseIndex)
-    assert index.name == name
-    assert index.search(["how cold is ice"], k=1).positions.tolist() == [[0]]
 
 
 def test_a_given_encoder_and_cache_are_used(encoder: Any, cache_dir: Path, tmp_path: Path) -> None:
@@ -68,12 +59,6 @@ def test_unknown_names_list_the_known_ones() -> None:
             retriever(name, CORPUS)
     with pytest.raises(EncoderError):
         retriever("../minilm/x", CORPUS)
-
-
-@pytest.mark.parametrize("name", ["tfidf", "bm25", "minilm"])
-def test_an_empty_corpus_is_refused(name: str) -> None:
-    with pytest.raises(CorpusError):
-        retriever(name, Corpus.of("none", []))
 
 
 def test_weights_that_cannot_be_loaded_are_not_offered(tmp_path: Path) -> None:

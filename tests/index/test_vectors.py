@@ -22,7 +22,6 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
 from entail.index import vectors as module
-from entail.index.protocol import Manifest
 from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
@@ -76,15 +75,6 @@ def test_entries_of_earlier_versions_without_towers_are_read(encoder: Any, cache
     encoder.premises.clear()
     premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
     assert encoder.premises == []
-
-
-def test_the_format_of_an_entry(encoder: Any, cache_dir: Path) -> None:
-    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    record = json.loads((_entry(cache_dir) / "manifest.json").read_text(encoding="utf-8"))
-    assert record.pop("sha256")
-    assert Manifest(**record) == Manifest("stub@1", 16, "inner_product", 3, CORPUS.hash)
-    assert (_entry(cache_dir) / "keys.txt").read_text(encoding="ascii").split() == list(CORPUS.keys)
-    assert np.load(_entry(cache_dir) / "vectors.npy").dtype == np.float16
 
 
 def _truncate(path: Path) -> None:
@@ -226,24 +216,3 @@ def test_given_and_shipped_vectors_need_no_encoder(encoder: Any) -> None:
     shipped = QueryVectors(encoder).encode([tree.hypothesis, *tree.intermediates.values()])
     np.testing.assert_allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-6)
     assert encoder.queries == []
-
-
-def test_a_known_query_does_not_wait_for_a_new_one(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = QueryVectors(encoder)
-    queries.encode(["known"])
-    begun, released = threading.Event(), threading.Event()
-    encode = encoder.encode_queries
-
-    def slow(*args: Any, **options: Any) -> Any:
-        begun.set()
-        assert released.wait(10)
-        return encode(*args, **options)
-
-    monkeypatch.setattr(encoder, "encode_queries", slow)
-    thread = threading.Thread(target=queries.encode, args=(["new"],))
-    thread.start()
-    assert begun.wait(10)
-    assert queries.encode(["known"]).shape == (1, 16)
-    released.set()
-    thread.join()
-    assert encoder.queries == ["known", "new"]
