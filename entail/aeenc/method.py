@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entail.aeenc.config import PAPER, AeencConfig, decisions_config
 from entail.aeenc.source import TrainingData, TreeSource, decision_halves
 from entail.progress import ProgressCallback
+from entail.training.config import TrainingConfig
 from entail.training.method import CardText, Method, Preview, Run
 
 if TYPE_CHECKING:
@@ -35,23 +36,20 @@ def evaluate(
     encoder: str | Path, data: TrainingData, progress: ProgressCallback | None
 ) -> QueryFigures | None:
     """Evaluate the retrieval of the children of every parent of the dev trees; None without any."""
-    from entail.encoders.catalogue import fetch, resolve
-    from entail.encoders.encoder import BiEncoder
     from entail.evaluation.retrieval.paired import QueryFigures
     from entail.evaluation.retrieval.premises import evaluate_premises
     from entail.index.factory import retriever
 
     if not data.dev:
         return None
-    loaded = BiEncoder(fetch(resolve(encoder)))
-    index = retriever(str(encoder), data.original, encoder=loaded, progress=progress)
+    index = retriever(str(encoder), data.original, progress=progress)
     measured = evaluate_premises(data.original, data.dev, index, progress=progress)
     split = f"{len(data.dev):,} dev trees over {data.original.name}"
     return QueryFigures.of_premises(measured, split=split)
 
 
-def preview(data: TrainingData, config: AeencConfig) -> Preview:
-    """Return the pairs of trees or judgements; rounds of ACS add more."""
+def preview(data: TrainingData, config: TrainingConfig) -> Preview:
+    """Return the pairs of trees or judgements; rounds of ACS, and lists of a retriever, add more."""
     from entail.aeenc.pairs import gold_pairs, judged_pairs
 
     if data.judgements is None:

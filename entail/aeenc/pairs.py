@@ -27,8 +27,7 @@ class TrainingPairs:
         positives: One ascending array of positions per query.
         negatives: The same; may be empty where training finds negatives in the corpus.
         dropped: Rule -> number of pairs left out: `missing` (the premise is not in the corpus), `own_text` (a
-            query equal to its positive), `both` (positive and negative: stays positive), `without_positive`
-            (negatives of a query without a positive).
+            query equal to its positive), `both` (positive and negative: stays positive), `without_positive`.
         missing: Folded texts of the gold premises that the corpus lacks.
     """
 

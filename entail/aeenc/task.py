@@ -31,16 +31,11 @@ Evaluate = Callable[[], tuple[float, Mapping[str, float]] | None]
 
 
 class AeencTask(BatchTask):
-    """Task of the training loop (`entail.training.loop.task.Task`).
+    """Task of AE-Enc.
 
-    Args:
-        pairs: Training pairs of the first round; those of an ACS pass (`samples`) are added to them.
-        judgements: Oracle of live negatives and of premises of other queries.
-        premises: Premise tower: the same object for siamese, another one for dual, None for single.
-        base_premises: Unit vectors of all premises at the start, shape (premises, d).
-        base_queries: Returns unit vectors of texts at the start, shape (texts, d).
-        resample: Runs ACS with the current weights.
-        evaluate: Evaluates the current weights on dev.
+    Pairs are those of the first round; ACS with the current weights (`resample`) adds to them. The tower
+    `premises` is that of queries for siamese, another one for dual, None for single. `base_premises` and
+    `base_queries` give unit vectors at the start.
     """
 
     def __init__(
@@ -205,10 +200,9 @@ class AeencTask(BatchTask):
 def require_both_classes(
     pairs: TrainingPairs, config: AeencConfig, *, closed: bool, sampled: bool = False
 ) -> None:
-    """Check that there are positives and negatives.
+    """Check that there are positives, and negatives or settings by which some follow.
 
-    Where every premise that is not accepted is rejected, as in trees (`closed`), more negatives may follow by
-    the settings, unless the round was `sampled` already.
+    None follow where other premises are not rejected (`closed`), or the round was `sampled` already.
 
     Raises:
         TrainingError: If there is no positive, or no query has a negative and none will follow.
@@ -219,10 +213,9 @@ def require_both_classes(
     follow = closed and (config.live_k or (config.rounds and not sampled))
     if counts["triplets"] or follow:
         return
-    lost = pairs.dropped.get("without_positive", 0)
-    detail = f", and {lost} rejected for queries of which nothing is accepted" if lost else ""
     raise TrainingError(
-        f"expected hard negatives, found none with {counts['positives']} positives{detail}; reject some "
+        f"expected hard negatives, found none with {counts['positives']} positives, and "
+        f"{pairs.dropped['without_positive']} rejected for queries of which nothing is accepted; reject some "
         "candidates of the same queries, give trees with distractors (task 2), or sample by ACS (rounds, "
         "live_k)"
     )

@@ -62,8 +62,7 @@ def train_aeenc(
         judgements: Judgements of a team, instead of trees.
         dev: Trees that select the weights (MAP, query excluded); without them the last weights are kept.
         dev_corpus: Candidates for `dev`; default: `corpus`.
-        teaching: Unlabelled sentences with the targets of teachers, for `config.distil`; queries of `trees`,
-            `judgements` and `dev` are left out.
+        teaching: Sentences with the targets of teachers, for `config.distil`; without judged queries.
         premise_teaching: The same for the premise tower of `towers=dual`.
         cache_dir: Cache of premise vectors; default: the settings' folder.
         run: Output folder, device and callbacks.
@@ -202,12 +201,10 @@ def _save(
     pairs: TrainingPairs,
     taught: Mapping[str, Any],
 ) -> None:
-    """Write the towers `queries` and, for dual, `premises`.
+    """Write the towers: adapters, the premise tower's in `premise_tower/`, trained or that of the start.
 
-    Adapters are written as such, the premise tower's into `premise_tower/`: one that was trained, or that of
-    the initial encoder, which a training of queries alone leaves as it is. With every weight trained,
-    siamese is a plain model; single and dual are a Router, whose document route is the base or the premise
-    tower.
+    With every weight trained, siamese is a plain model; single and dual are a Router, whose document route is
+    the base or the premise tower.
     """
     base, config = setup.base, training.config
     single = config.towers == "single"

@@ -25,11 +25,10 @@ _KINDS: dict[str, tuple[Kind, str]] = {
 }
 """End of an architecture's name -> its kind, and the class that loads it."""
 
-_DEFAULT_LENGTH = 2048
-"""Maximum number of tokens of a model that gives none."""
+_EXAMPLES = "such as deepset/minilm-uncased-squad2 or google/flan-t5-small"
 
-_NO_LIMIT = 1_000_000
-"""Tokenizers without a limit give a number far above this."""
+_DEFAULT_LENGTH, _NO_LIMIT = 2048, 1_000_000
+"""Maximum tokens of a model that gives none; a number far above the second means no limit, too."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,7 @@ class LoadedModel:
 
 
 def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
-    """Load a reader or generator: safetensors only, no code of its own.
-
-    Args:
-        name: A folder, a name under `models/`, or a Hub id.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+    """Load a reader or generator by folder, name under `models/` or Hub id: safetensors only, no own code.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or lacks the head.
@@ -63,8 +58,7 @@ def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
         entry = fetch(resolve(name))
     except UnknownEncoderError as error:
         raise UnknownEncoderError(
-            f"no model is called {str(name)!r}; give a folder, or the Hub id of a reader or generator such "
-            "as deepset/minilm-uncased-squad2 or google/flan-t5-small"
+            f"no model is called {str(name)!r}; give a folder or a Hub id: {_EXAMPLES}"
         ) from error
     if entry.path is None or entry.base is not None:
         raise EncoderError(
@@ -77,8 +71,7 @@ def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
         raise EncoderError(
             f"{entry.name}: expected a model that answers questions (…ForQuestionAnswering) or writes text "
             "(…ForCausalLM, …ForConditionalGeneration), found "
-            f"{', '.join(architectures) or 'no architecture in config.json'}; take one such as "
-            "deepset/minilm-uncased-squad2 or google/flan-t5-small"
+            f"{', '.join(architectures) or 'no architecture in config.json'}; take another: {_EXAMPLES}"
         )
     torch_device = device_name(device)
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -114,17 +107,11 @@ class PassageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of a model to a question.
+    """Answer of a model to a question by id; its text is empty where there was nothing to answer from.
 
-    Attributes:
-        id: Id of the question.
-        question: Text of the question.
-        text: Text of the answer, empty where there was nothing to answer from.
-        score: Of a reader: sum of the logits of begin and end; comparable within one question only.
-        passage: Id of the passage of the answer; None for generated answers.
-        passages: Ids of all passages, best first.
-        read: Number of passages read, at least in part.
-        cut: Whether the question or a passage was truncated.
+    A reader gives a score, the sum of the logits of begin and end, comparable within one question only, and
+    the id of the passage. `read` passages, of all best first, were read, at least in part; `cut` tells that
+    the question or a passage was truncated.
     """
 
     id: str
@@ -153,13 +140,7 @@ class Answer:
 
 
 class Answerer(ABC):
-    """Base of models that answer questions from passages.
-
-    Args:
-        loaded: Model in memory.
-        answer_tokens: Maximum number of tokens of an answer.
-        batch_size: Inputs per forward pass.
-    """
+    """Base of models that answer questions from passages, in at most `answer_tokens` tokens."""
 
     block = 1
     """Questions that share batches."""

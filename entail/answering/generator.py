@@ -86,8 +86,6 @@ def _longest_start(text: str, fits: Callable[[str], bool]) -> str:
 class Generator(Answerer):
     """Causal or sequence-to-sequence model that answers after a prompt, greedy and thus deterministic.
 
-    The arguments are those of `Answerer`.
-
     Raises:
         SettingsError: If answers leave no room for a prompt.
     """

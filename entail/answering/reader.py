@@ -24,15 +24,10 @@ class Span(NamedTuple):
 
 
 def best_span(begins: NDArray[Any], ends: NDArray[Any], *, max_length: int) -> Span:
-    """Return the span of at most `max_length` tokens with the greatest score.
+    """Return the span of at most `max_length` tokens with the greatest score, by the logits of both ends.
 
     >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), max_length=3)
     Span(score=7.0, first=1, last=2)
-
-    Args:
-        begins: Logits of the first token of the answer, shape (tokens,), one or more.
-        ends: Logits of the last token, same shape.
-        max_length: Maximum number of tokens.
     """
     sums = begins[:, None].astype(np.float64) + ends[None, :]  # (first, last)
     sums[~np.tril(np.triu(np.ones(sums.shape, dtype=bool)), max_length - 1)] = -np.inf
@@ -43,8 +38,7 @@ def best_span(begins: NDArray[Any], ends: NDArray[Any], *, max_length: int) -> S
 class Reader(Answerer):
     """Extractive reader: reads every passage with the question, in windows, and marks the best span.
 
-    No passage is truncated; a question is, at half of the maximum length. The arguments are those of
-    `Answerer`.
+    No passage is truncated; a question is, at half of the maximum length.
 
     Raises:
         EncoderError: If its tokenizer gives no offsets.

@@ -105,30 +105,29 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
     )
 
 
-_TERMS = {
-    "architecture": "Question and facts never attend to the candidate, unlike in the paper: the base encodes "
-    "candidates once, as vectors.",
-    "shared_pieces": "The score counts word pieces that prefix and candidate share, rare ones for more.",
-    "encoder": "It counts how often a fact explained similar questions (explanatory power, after Valentino "
-    "et al. 2021 and 2022, SCAR). The folder holds vectors of the training questions for it, not their text.",
-    "similarity": "It counts the word similarity of question and fact (tf-idf of stems).",
-}
-"""Field of a `ScorerForm` -> sentence on the card where the scorer has it."""
-
-
 def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a scorer's card from its `entail.json`."""
     from entail.arcf.scoring.scorer import ScorerForm
 
     form = ScorerForm.read(record.get("scorer") or {}, name=name)
-    present = {field: getattr(form, field) for field in _TERMS} | {"architecture": form.architecture == "bi"}
-    terms = [sentence for field, sentence in _TERMS.items() if present[field]]
+    sentences = {
+        "Question and facts never attend to the candidate, unlike in the paper: the base encodes candidates "
+        "once, as vectors.": form.architecture == "bi",
+        "The score counts word pieces that prefix and candidate share, rare ones for more.": (
+            form.shared_pieces
+        ),
+        "It counts how often a fact explained similar questions (explanatory power, after Valentino et al. "
+        "2021 and 2022, SCAR). The folder holds vectors of the training questions for it, not their text.": (
+            form.encoder
+        ),
+        "It counts the word similarity of question and fact (tf-idf of stems).": form.similarity,
+    }
     return CrossEncoderText(
         kind="scorer",
         description=[
             "It reads a question with its answer, the facts chosen so far and a candidate fact, and returns "
             "one score. It makes no sentence vectors.",
-            " ".join(terms),
+            " ".join(sentence for sentence, applies in sentences.items() if applies),
         ],
         usage=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",

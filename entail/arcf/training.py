@@ -96,7 +96,7 @@ class ArcfTask:
         """Return the mean loss of prefixes, and diagnostics."""
         import torch
 
-        losses, right, margins = [], [], []
+        losses, right = [], []
         rows = [self.sampler.rows(sample) for sample in batch]
         terms = [table for _, table in rows if table is not None]
         # One call, so that what is computed once per call, such as weights in bf16, is computed once a step.
@@ -106,15 +106,11 @@ class ArcfTask:
         for sample, own in zip(batch, torch.split(scores, [len(pairs) for pairs, _ in rows]), strict=True):
             positive = torch.arange(len(own), device=own.device) < sample.positives
             losses.append(prefix_loss(own, positive, kind=self.config.loss))
-            with torch.no_grad():
-                ahead = own[positive][:, None] - own[~positive][None]
-                right.append(float((ahead > 0).float().mean()))
-                margins.append(float(ahead.mean()))
+            ahead = own.detach()[positive][:, None] > own.detach()[~positive][None]
+            right.append(float(ahead.float().mean()))
         figures = {
             "pairs in order": float(np.mean(right)),
-            "margin": float(np.mean(margins)),
             "tokens": float(sum(sample.tokens for sample in batch)),
-            "samples": float(sum(len(sample.candidates) for sample in batch)),
         }
         return torch.stack(losses).mean(), figures
 
@@ -136,28 +132,22 @@ class ArcfTask:
 def step_figures(scorer: ScorerTower, sampler: Sampler, samples: Sequence[Sample]) -> dict[str, float]:
     """Evaluate single steps after given prefixes, which costs far less than whole chains.
 
-    Returns:
-        `step MAP`: average precision of the remaining gold premises among the visible ones; `step P@1`: share
-        of steps whose best premise is gold; `stop`: share of steps with the bare prefix in its place, first
-        if no gold premise is left, else below the best one.
+    `step MAP` is the average precision of the remaining gold premises among the visible ones, `step P@1` the
+    share of steps whose best premise is gold.
     """
-    values, first, stops = [], [], []
+    values, first = [], []
     for sample in samples:
-        scores = scorer.score(*sampler.rows(sample))
-        bare = sample.candidates.index(STOP) if STOP in sample.candidates else None
-        gold = [at for at in range(sample.positives) if sample.candidates[at] != STOP]
-        if bare is not None:
-            stops.append(float(scores[bare] < scores[gold].max() if gold else scores.argmax() == bare))
-        if gold:
-            facts = np.flatnonzero(np.array(sample.candidates) != STOP)
+        scores, candidates = scorer.score(*sampler.rows(sample)), np.array(sample.candidates)
+        facts = np.flatnonzero(candidates != STOP)
+        gold = facts[facts < sample.positives]
+        if len(gold):
             order = facts[np.argsort(-scores[facts], kind="stable")]
             values.append(ap(1 + np.flatnonzero(np.isin(order, gold)).astype(np.float64)))
             first.append(float(order[0] in gold))
-    figures = {
+    return {
         "step MAP": float(np.mean(values)) if values else 0.0,
         "step P@1": float(np.mean(first)) if first else 0.0,
     }
-    return figures | ({"stop": float(np.mean(stops))} if stops else {})
 
 
 def train_arcf(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
-from entail.tuning.source import PassageData, PassageSource, TuningSource, add_mined
+from entail.tuning.source import PassageData, PassageSource, TuningSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -26,11 +27,17 @@ def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[s
 
 
 def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[str, Any]:
-    """Find hard negatives and run `train_dpr`."""
+    """Find hard negatives for all questions at once, so that BM25 indexes the pool once; run `train_dpr`."""
+    from entail.tuning.examples import with_missing_negatives
     from entail.tuning.training import train_dpr
 
-    mined = add_mined(data, depth=config.depth, progress=run.progress) if config.negatives else data
-    return train_dpr(mined.examples, config, dev=mined.dev, run=run).to_json()
+    train, dev = data.examples, data.dev
+    if config.negatives:
+        every = replace(train, examples=(*train.examples, *(dev.examples if dev else ())))
+        rows = with_missing_negatives(every, depth=config.depth, progress=run.progress).examples
+        train = replace(train, examples=rows[: len(train)])
+        dev = dev and replace(dev, examples=rows[len(train) :])
+    return train_dpr(train, config, dev=dev, run=run).to_json()
 
 
 def evaluate(

@@ -114,17 +114,3 @@ class TuningSource(PassageSource):
     def __str__(self) -> str:
         nli = ", ".join(file.name for file in self.nli)
         return super().__str__() + (f", and entailments of {nli}" if nli else "")
-
-
-def add_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
-    """Add hard negatives to training and dev questions without any; see `with_missing_negatives`."""
-    from entail.tuning.examples import with_missing_negatives
-
-    train, dev = data.examples.examples, data.dev.examples if data.dev else ()
-    every = replace(data.examples, examples=(*train, *dev))  # together, so that BM25 indexes the pool once
-    examples = with_missing_negatives(every, depth=depth, progress=progress).examples
-    return replace(
-        data,
-        examples=replace(data.examples, examples=examples[: len(train)]),
-        dev=data.dev and replace(data.dev, examples=examples[len(train) :]),
-    )

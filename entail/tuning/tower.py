@@ -41,11 +41,7 @@ class PassageTower(Tower):
 
     `max_length` is the maximum number of tokens in training; the base's is saved. A `pooling` other than
     `base` replaces all modules behind the base's transformer. Vectors that are compared by `dot` keep their
-    lengths. The options are those of `Tower`.
-
-    Raises:
-        EncoderError: If the base cannot be loaded, or another pooling finds no transformer.
-        TrainingError: See `Tower`.
+    lengths. The options and errors are those of `Tower`.
     """
 
     def __init__(
@@ -64,14 +60,7 @@ class PassageTower(Tower):
             left = {name for name, _ in self.model.named_parameters()}
             self.parameters = {name: parameter for name, parameter in self.parameters.items() if name in left}
         self._reads = self.model.max_seq_length
-        self.model.max_seq_length = min(max_length, self._reads or max_length)
-
-    @property
-    def max_length(self) -> int:
-        """Maximum number of tokens in training."""
-        length = self.model.max_seq_length
-        assert length is not None
-        return int(length)
+        self.max_length = self.model.max_seq_length = min(max_length, self._reads or max_length)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return vectors with their gradient, shape (texts, d), fp32; of length 1 if compared by cosine."""
@@ -117,11 +106,7 @@ def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Simila
 class MaskedTower(PassageTower):
     """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    `seed` initialises a new head. The options are those of `Tower`.
-
-    Raises:
-        EncoderError: If the base cannot be loaded.
-        TrainingError: See `Tower`; if the base cannot have a masked-LM head.
+    `seed` initialises a new head. The options and errors are those of `Tower`, and those of `masked_head`.
     """
 
     def __init__(

@@ -199,16 +199,11 @@ def train_tuning(
         )
     tower.set_frequencies(form.frequencies(prompts))
     task = MaskedTask(config, form, prompts, tower, dev=form.of(sample_rows(dev, config.dev_pairs)))
-    steps = task.steps(config.epochs)
     fitted = setup.fit(
         task,
         tower.parameters,
-        warmup=min(1.0, config.warmup_steps / steps),
+        warmup=min(1.0, config.warmup_steps / task.steps(config.epochs)),
         bound_to={"data": digest(list(map(astuple, pairs))), "dev": digest(list(map(astuple, dev)))},
-    )
-    rising = (
-        f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; lower "
-        "warmup_steps, or give more pairs or epochs"
     )
     counts = {
         "pairs": len(prompts),
@@ -216,8 +211,7 @@ def train_tuning(
         "premises_cut": sum(prompt.is_cut for prompt in prompts),
         "steps": fitted.steps,
     }
-    warnings = [rising] if config.warmup_steps >= steps else []
-    training = setup.result(fitted, counts, measure="loss", warnings=warnings, new_head=tower.new_head)
+    training = setup.result(fitted, counts, measure="loss", new_head=tower.new_head)
     _save(training, setup, tower.save)
     return training
 

@@ -46,12 +46,12 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
     untrained = training.fitted.evaluations[0]
     assert training.fitted.best is not None
     assert training.fitted.best.score > untrained.score + 0.1
-    assert set(untrained.figures) == {"step MAP", "step P@1", "stop"}
+    assert set(untrained.figures) == {"step MAP", "step P@1"}
     assert training.counts["questions"] == 18
     assert training.counts["steps"] == training.fitted.steps == 18 * 5
     steps = [event.terms for event in events if "loss" in event.terms]
     assert np.mean([s["loss"] for s in steps[-5:]]) < np.mean([s["loss"] for s in steps[:5]])
-    assert set(steps[0]) >= {"pairs in order", "margin", "tokens", "samples"}
+    assert set(steps[0]) >= {"pairs in order", "tokens"}
 
     near = _neighbourhoods(world.facts)
     rankings = [ranked.ranking for ranked in ChainRanker(load_scorer("mine"), near).rank(world.dev)]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import AeencConfig, RerankerConfig
-from entail.aeenc.method import preview as preview_pairs
+from entail.aeenc.config import RerankerConfig
+from entail.aeenc.method import preview
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import code, format_setting
-from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
+from entail.training.method import CardText, CrossEncoderText, Method, Run
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -52,11 +52,6 @@ def evaluate(model: str | Path, data: TrainingData, progress: ProgressCallback |
     split = f"{len(data.dev):,} dev trees over {data.original.name}, lists of {index.name}"
     figures = QueryFigures.of_premises(measured, split=split)
     return replace(figures, encoder=reranker.name, revision=reranker.revision)
-
-
-def preview(data: TrainingData, config: RerankerConfig) -> Preview:
-    """Return the pairs of trees or judgements; of trees, lists add negatives."""
-    return preview_pairs(data, AeencConfig())
 
 
 def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:

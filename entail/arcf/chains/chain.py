@@ -126,13 +126,10 @@ def score_step(
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain that may still grow.
+    """A chain that may still grow: the chosen premises, of which a user chose the first ones `by_hand`.
 
-    Attributes:
-        facts: The chosen premises, in order.
-        steps: Candidates of each step; one more than premises where the chain ended, or waits.
-        stopped: Reason for the end; None where it waits for a step or for a user.
-        by_hand: Number of premises, the first ones, that a user chose.
+    There is one step more than premises where the chain ended, or waits for a step or a user; then nothing
+    stopped it.
     """
 
     facts: tuple[int, ...]
@@ -157,11 +154,8 @@ StepOf = Callable[[tuple[int, ...]], Step | None]
 def follow(step_of: StepOf, search: Search, *, premises: Sequence[int] = (), automatic: bool = True) -> Chain:
     """Build a chain: first the premises a user chose, then the best one at each step.
 
-    Args:
-        step_of: Candidates of the next step.
-        search: Length of the chain, and when it may stop.
-        premises: Premises a user chose; from the first that is not visible on they are left out.
-        automatic: Whether the chain grows by itself behind them, or waits there.
+    From the first that is not visible on, the user's premises are left out. Behind them the chain grows by
+    itself if it is `automatic`, else it waits.
     """
     facts: tuple[int, ...] = ()
     steps: list[Step] = []

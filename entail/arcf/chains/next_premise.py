@@ -45,12 +45,10 @@ def next_order(scores: Floats) -> Ints:
     """Return the order of retrieved candidates, best first, by the ranks of retriever and scorer.
 
     The two have no common scale, so their ranks are fused (sum of 1 / (60 + rank)); the scorer breaks ties.
+    Its scores are given in the retriever's order.
 
     >>> next_order(np.array([0.3, 0.1, 0.2, 0.4], dtype=np.float32)).tolist()
     [0, 3, 1, 2]
-
-    Args:
-        scores: Scores by the scorer, of the candidates in the retriever's order.
     """
     by_scorer = np.argsort(-scores, kind="stable")
     reciprocal = 1 / (DAMPING + np.arange(1, len(scores) + 1))
@@ -62,13 +60,7 @@ def next_order(scores: Floats) -> Ints:
 
 @dataclass(frozen=True)
 class Draft:
-    """A chain that continues accepted premises.
-
-    Attributes:
-        facts: Positions of its premises, in order.
-        scores: Score of each when it was chosen.
-        stopped: Reason for the end.
-    """
+    """Premises that continue accepted ones: positions, the score of each when chosen, reason for the end."""
 
     facts: tuple[int, ...]
     scores: tuple[float, ...]

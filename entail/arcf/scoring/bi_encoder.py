@@ -112,9 +112,8 @@ class VectorCache:
 
 
 class BiEncoderScorer:
-    """Scorer of prefix and candidate by their vectors.
+    """Scorer of prefix and candidate by their vectors, from the adapted and from the unchanged base.
 
-    It has forward passes of the adapted and of the unchanged base, and caches `cached` vectors of candidates.
     Any number of threads may score with it; the counts of `spent` are then approximate.
     """
 

@@ -91,15 +91,9 @@ class ScorerForm:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A scorer in memory.
+    """A scorer in memory: of pairs of prefix and candidate, and by further terms with their weights.
 
-    Attributes:
-        name: Display name.
-        revision: Revision of its weights and of its base's.
-        form: Settings of its training.
-        pairs: Scorer of prefix and candidate.
-        terms: Further terms of its scores.
-        weights: Weight of each term.
+    The revision is that of its weights and of its base's.
     """
 
     name: str
@@ -112,13 +106,9 @@ class Scorer:
 
 @dataclass(frozen=True)
 class ListedScorer:
-    """A scorer under `models/`, not loaded.
+    """A scorer under `models/`, not loaded, and the reason, if any, why it cannot be used.
 
-    Attributes:
-        name: Name of its folder.
-        form: Settings of its training.
-        revision: Revision of its weights and of its base's; None where the base has to be fetched first.
-        problem: Reason why it cannot be used.
+    The revision is None where the base has to be fetched first.
     """
 
     name: str
@@ -128,13 +118,10 @@ class ListedScorer:
 
 
 def load_scorer(name: str | Path, *, device: str | None = None, precision: Precision = "fp32") -> Scorer:
-    """Load a trained scorer.
+    """Load a trained scorer by its name under `models/` or its folder.
 
-    Args:
-        name: A folder under `models/`, or another folder.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster, but fp32 for a bi-encoder, whose
-            scores lie too close for bf16.
+    The precision `auto` is bf16 where that is faster, but fp32 for a bi-encoder, whose scores lie too close
+    for bf16.
 
     Raises:
         EncoderError: If the name leads to no scorer, or to weights that are damaged, not finite or of

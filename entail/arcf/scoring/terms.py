@@ -150,14 +150,9 @@ def _counts(texts: Sequence[str]) -> csr_matrix:
 
 @dataclass(frozen=True)
 class Explanations:
-    """Explained questions as vectors, and the premises of their explanations.
+    """Explained questions as unit vectors of an encoder, (questions, d), fp16, and their explanations.
 
-    Attributes:
-        encoder: Name of the encoder of the vectors.
-        vectors: Unit vectors of the questions, (questions, d), fp16.
-        question: Question of each entry of an explanation, (entries,).
-        fact: Premise of each entry, (entries,).
-        keys: Keys of the premises.
+    Entries of explanations are `question` and `fact`, numbers, (entries,); `keys` are those of the premises.
     """
 
     encoder: str
@@ -211,12 +206,9 @@ class Explanations:
         return [np.where(c < EQUAL_COSINE, np.maximum(c, 0.0) ** SHARPNESS, 0.0) for c in cosines]
 
     def power(self, proximity: Values, premises: Sequence[int], own: NDArray[np.int64]) -> Values:
-        """Return the explanatory power of premises by number (-1: in no explanation), shape (own,).
+        """Return the explanatory power of premises by their `own` numbers (-1: in no explanation), (own,).
 
-        Args:
-            proximity: Proximity of each explained question.
-            premises: Numbers of the chosen premises.
-            own: Numbers of the premises.
+        It is given the proximity of each explained question, and the numbers of the chosen premises.
         """
         weights = proximity
         if premises:
