@@ -1,4 +1,4 @@
-"""A grove as records: eight trees, sixteen queries, 40 premises."""
+"""A grove as records: eight trees, sixteen queries, 40 premises; settings of a training of a second."""
 
 import json
 from pathlib import Path
@@ -6,12 +6,25 @@ from typing import Any
 
 import pytest
 
+from entail.aeenc.config import AeencConfig
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 
+Trees = tuple[ExplanationTree, ...]
+
+
+def small(**changes: Any) -> AeencConfig:
+    """Return settings of a training of gold triplets that takes a second."""
+    settings = {
+        **{"base": "tiny", "rank": 4, "epochs": 4, "batch_size": 8, "k": 8, "learning_rate": 0.01},
+        **{"margin": 0.3, "contrastive_margin": 0.9, "temperature": 0.2, "precision": "fp32"},
+        **{"gold": True, "live_k": 0, "reduction": "mean", "alpha": 0.0},
+    }
+    return AeencConfig(**{**settings, **changes})
+
 
 @pytest.fixture(scope="session")
-def trees(grove: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> tuple[ExplanationTree, ...]:
+def trees(grove: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Trees:
     file = tmp_path_factory.mktemp("grove") / "trees.jsonl"
     file.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
     return tuple(read_trees(file))

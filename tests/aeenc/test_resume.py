@@ -1,45 +1,72 @@
-"""A training that is killed and resumed has the weights of an uninterrupted one, bit for bit."""
+"""A training that is interrupted anywhere and resumed has the files of an uninterrupted one, bit for bit."""
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
+import pytest
 
-from tests.aeenc.killed import train
+from entail.aeenc import training
+from entail.data.records import Corpus
+from entail.training.loop import fit
+from entail.training.method import Run
+from tests.aeenc.conftest import Trees, small
 
-KILLED = str(Path(__file__).with_name("killed.py"))
+
+class Interrupted(BaseException):
+    """Stands for the end of the process."""
 
 
-def test_a_killed_training_resumes_bit_for_bit(home: Path, grove: dict[str, Any], tmp_path: Path) -> None:
-    files = [str(tmp_path / "trees.jsonl"), str(tmp_path / "facts.txt")]
-    Path(files[0]).write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
-    Path(files[1]).write_text("\n".join(grove["facts"]), encoding="utf-8")
-    whole = train(*files, home / "whole")
-    # In the first sampling, of which nothing is kept; beside its place; in the second round; half saved.
-    moments = ("sample:1", "checkpoint:1", "step:6", "save:1")
-    done = subprocess.run(
-        [sys.executable, KILLED, *files, str(home / "killed"), *moments],
-        env={**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    killed = json.loads(done.stdout.splitlines()[-1])
-    assert killed.pop("resumed") >= 2
-    assert killed == json.loads(json.dumps({name: whole[name] for name in killed}))
+def interrupting(count: int, work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return work that ends the process after its n-th call."""
+    calls = iter(range(1, 1000))
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        result = work(*args, **kwargs)
+        if next(calls) == count:
+            raise Interrupted
+        return result
+
+    return counted
+
+
+def test_a_training_of_two_rounds(
+    home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small(towers="dual", rounds=2, epochs=2, premises_per_step=12, alpha=0.1)
+
+    def train(name: str, watch: Any = None) -> tuple[dict[str, Any], int]:
+        run = Run(out=home / name, checkpoint_seconds=0.0, watch=watch)
+        done = training.train_aeenc(facts, config, trees=trees, dev=trees, run=run)
+        fitted = done.fitted
+        figures = {
+            "samples": done.further["samples"],
+            "evaluations": [[e.epoch, e.score] for e in fitted.evaluations],
+            "counts": dict(done.counts),
+        }
+        return figures, fitted.resumed
+
+    whole, _ = train("whole")
+    # In the first sampling, of which nothing is kept; next to its place; in the second round; half saved.
+    moments = ((training, "sample"), (fit.os, "fsync"), (None, ""), (training, "write_training_queries"))
+    for owner, name in moments:
+        watch = None if owner else interrupting(6, lambda event: None)
+        with monkeypatch.context() as patch:
+            if owner:
+                patch.setattr(owner, name, interrupting(1, getattr(owner, name)))
+            with pytest.raises(Interrupted):
+                train("parts", watch)
+        assert not (home / "parts").exists()
+    parts, resumed = train("parts")
+    assert resumed >= 2
+    assert parts == whole
     contents = [
         {
             path.relative_to(home / name): path.read_bytes()
             for path in (home / name).rglob("*")
             if path.is_file() and path.name != "README.md"  # the card has the folder's name
         }
-        for name in ("whole", "killed")
+        for name in ("whole", "parts")
     ]
     assert contents[0] == contents[1]
     assert not [path.name for path in home.iterdir() if path.name.startswith(".")]

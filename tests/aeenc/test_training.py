@@ -8,27 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from entail.aeenc.config import AeencConfig
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.index.protocol import Floats
 from entail.training.method import Run
+from tests.aeenc.conftest import Trees, small
 
 TOWERS = ("single", "siamese", "dual")
-Trees = tuple[ExplanationTree, ...]
-
-
-def config(**changes: Any) -> AeencConfig:
-    settings = {
-        **{"base": "tiny", "rank": 4, "epochs": 4, "batch_size": 8, "k": 8, "learning_rate": 0.01},
-        **{"margin": 0.3, "contrastive_margin": 0.9, "temperature": 0.2, "precision": "fp32"},
-        **{"gold": True, "live_k": 0, "reduction": "mean", "alpha": 0.0},
-    }
-    return AeencConfig(**{**settings, **changes})
 
 
 def judgements_of(trees: Trees) -> Judgements:
@@ -61,7 +51,7 @@ class Grove:
         if source == "judgements":
             learnt = {"judgements": judgements_of(self.trees)}
         run = Run(out=self.home / "mine", resume=False)
-        done = train_aeenc(self.facts, config(**changes), **learnt, run=run)
+        done = train_aeenc(self.facts, small(**changes), **learnt, run=run)
         assert len(done.further["samples"]) == changes.get("rounds", 0)
         return self.vectors("mine")
 
@@ -76,7 +66,7 @@ def loss_of(vectors: tuple[Floats, Floats], pairs: TrainingPairs, loss: str) -> 
     labels = torch.zeros(similarities.shape, dtype=torch.int8)
     for row, (positives, negatives) in enumerate(zip(pairs.positives, pairs.negatives, strict=True)):
         labels[row, positives], labels[row, negatives] = 1, -1
-    return float(LOSSES[loss](similarities, labels, config())[0])
+    return float(LOSSES[loss](similarities, labels, small())[0])
 
 
 def distance(one: Floats, other: Floats) -> float:
@@ -128,10 +118,7 @@ def test_complete_decisions_teach_as_gold_trees_do(grove_of: Grove) -> None:
         rows = zip(queries @ premises.T, accepted, strict=True)
         margins.append(np.mean([row[at].mean() - row.mean() for row, at in rows]))
     assert margins[1] > margins[0]
-
-
-def test_who_never_rejects_can_train_on_complete_decisions(grove_of: Grove) -> None:
-    accepted = Judgements.of_pairs([JudgedPair("ba be", text, True) for text in grove_of.facts.texts[:3]])
-    training = train_aeenc(grove_of.facts, config(complete=True, live_k=100), judgements=accepted)
+    # Authors who never reject can train so, too.
+    accepted_alone = Judgements.of_pairs(JudgedPair("ba be", text, True) for text in grove_of.facts.texts[:3])
+    training = train_aeenc(grove_of.facts, small(complete=True, live_k=100), judgements=accepted_alone)
     assert training.counts["positives"] == 3
-    assert training.fitted.steps
