@@ -14,9 +14,7 @@ from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import Frame, Pair
 from entail.encoders.row_batches import Spent
 from entail.index.protocol import Floats
-
-SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
-"""The vocabulary of `tiny`."""
+from tests.conftest import SYLLABLES
 
 SMALL = [
     *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "k=6"),

@@ -1,15 +1,18 @@
 """Algorithm 1 by hand, a chain one step at a time, and rankings by chains."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from entail.arcf.chains.chain import Chain, NearestSteps, Search, Step, build_chain, corpus_facts, follow
+from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import Scorer, ScorerForm
+from entail.arcf.scoring.scorer import Scorer, ScorerForm, load_scorer
+from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
@@ -120,3 +123,10 @@ def test_words_shared_with_what_was_chosen_lead_on() -> None:
     assert chain.steps[0].newly_visible == {0, 1}
     assert 2 in chain.steps[1].newly_visible | chain.steps[2].newly_visible
     assert chain.ranking(example, near).tolist() == [0, 1, 2, 3]
+
+
+def test_the_packaged_scorer_finds_most_of_the_example() -> None:
+    facts = corpus_facts(sample_corpus())
+    scorer = load_scorer(str(Path(__file__).parents[2] / "models" / "arcf-minilm"))
+    chain = build_chain(EXAMPLE, PremiseScorer(scorer, facts), Neighbourhoods(facts, k=60), Search())
+    assert len({facts.positions[uid] for uid in EXAMPLE.gold} & set(chain.facts)) == 3

@@ -12,21 +12,18 @@ from safetensors.torch import load_file, save_file
 
 from entail.arcf.chains.chain import ChainRanker, Search
 from entail.arcf.chains.next_premise import draft_chain, score_next
-from entail.arcf.config import ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ScorerForm, list_scorers, load_scorer
 from entail.arcf.scoring.terms import EXPLANATIONS, IDF, POWER, SHARED_PIECES, SIMILARITY, WORDS
 from entail.arcf.training import train_arcf
 from entail.data.worldtree.questions import Question
-from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve
 from entail.encoders.cross.encoder import ADAPTER, HEAD
-from entail.errors import CheckpointError, EncoderError, EvaluationError, TrainingError
+from entail.errors import EncoderError, EvaluationError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.training.loop.task import Event
 from entail.training.method import Run
-from entail.training.run import Training
 from tests.arcf.conftest import TINY
 
 PLAIN = replace(TINY, architecture="cross", loss="ranknet", shared_pieces=0, power=0, similarity=0)
@@ -48,46 +45,32 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
     assert training.fitted.best.score > untrained.score + 0.1
     assert set(untrained.figures) == {"step MAP", "step P@1"}
     assert training.counts["questions"] == 18
-    assert training.counts["steps"] == training.fitted.steps == 18 * 5
     steps = [event.terms for event in events if "loss" in event.terms]
     assert np.mean([s["loss"] for s in steps[-5:]]) < np.mean([s["loss"] for s in steps[:5]])
-    assert set(steps[0]) >= {"pairs in order", "tokens"}
 
-    near = _neighbourhoods(world.facts)
+    near = Neighbourhoods(world.facts, k=6)
     rankings = [ranked.ranking for ranked in ChainRanker(load_scorer("mine"), near).rank(world.dev)]
     evaluation = evaluate_chains(world.dev, world.facts, rankings)
     lexical = evaluate_chains(world.dev, world.facts, tfidf_rankings(world.dev, near.similarities))
     assert evaluation.map > lexical.map
-    assert json.dumps(training.to_json())
-
-
-def _neighbourhoods(facts: FactTables) -> Neighbourhoods:
-    return Neighbourhoods(facts, k=6)
-
-
-@pytest.fixture
-def mine(tiny_home: Path, world: Any) -> Training[ArcfConfig]:
-    return train_arcf(
-        world.questions, world.facts, PLAIN, run=Run(data=["worldtree"], out=tiny_home / "mine")
-    )
 
 
 def test_what_was_saved_is_a_scorer_and_no_encoder(
-    tiny_home: Path, mine: Training[ArcfConfig], world: Any, monkeypatch: pytest.MonkeyPatch
+    tiny_home: Path, world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    train_arcf(world.questions, world.facts, PLAIN, run=Run(data=["worldtree"], out=tiny_home / "mine"))
     scorer = load_scorer("mine")
     assert scorer.form.max_length == 32
-    assert scorer.revision.startswith("mine@")
-    assert "+tiny@" in scorer.revision
+    assert [(entry.name, entry.revision) for entry in list_scorers()] == [("mine", scorer.revision)]
     assert "mine" not in {entry.name for entry in catalogue()}
-    with pytest.raises(EncoderError):
-        resolve("mine")
-    with pytest.raises(EncoderError):
-        load_scorer("tiny")
+    for refused in (lambda: resolve("mine"), lambda: load_scorer("tiny")):
+        with pytest.raises(EncoderError):
+            refused()
     record = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
     assert record["base"] == "tiny"
     assert record["trained_on"]["data"] == ["worldtree"]
-    assert record["trained_on"]["gold facts in no table"] == 0
+    assert not any((tiny_home / "mine" / name).exists() for name in (IDF, EXPLANATIONS, WORDS))
+    assert PremiseScorer(scorer, world.facts).terms is None
 
     # In torch alone, the last layer for one token, as transformers has it in full.
     monkeypatch.setattr("entail.encoders.cross.encoder.read_bert", lambda folder: None)
@@ -102,8 +85,6 @@ def test_what_was_saved_is_a_scorer_and_no_encoder(
     alone = np.array([scorer.pairs.score([pair])[0] for pair in pairs[:9]])
     assert np.abs(alone - scores[:9]).max() < 1e-5
     assert scorer.pairs.score([]).shape == stock.pairs.score([]).shape == (0,)
-    assert scorer.pairs.spent.rows == len(pairs) + 9
-    assert scorer.pairs.spent.padded >= scorer.pairs.spent.tokens
 
 
 @pytest.mark.parametrize("architecture", ["cross", "bi"])
@@ -115,7 +96,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, architect
     assert scorer.terms.names == (SHARED_PIECES, POWER, SIMILARITY)
     assert scorer.weights == pytest.approx((8.0, 4.0, 6.0), rel=0.5)
 
-    near, premises = _neighbourhoods(world.facts), PremiseScorer(scorer, world.facts)
+    near, premises = Neighbourhoods(world.facts, k=6), PremiseScorer(scorer, world.facts)
     inputs, terms = premises.inputs, premises.terms
     assert terms is not None
 
@@ -142,11 +123,6 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, architect
     assert draft.scores[0] == pytest.approx(float(first[0]), abs=1e-4)
 
 
-def test_without_terms_nothing_is_written(tiny_home: Path, mine: Training[ArcfConfig], world: Any) -> None:
-    assert not any((tiny_home / "mine" / name).exists() for name in (IDF, EXPLANATIONS, WORDS))
-    assert PremiseScorer(load_scorer("mine"), world.facts).terms is None
-
-
 def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> None:
     out = tiny_home / "mine"
     train_arcf(world.questions, world.facts, TINY, run=Run(out=out))
@@ -165,12 +141,29 @@ def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> No
         with pytest.raises(EncoderError):
             load_scorer("mine")
         (out / file).write_bytes(content)
+    file = out / "entail.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    for key, wrong in (
+        ("scorer", {"stop": "no"}),
+        ("method", "aeenc"),
+        ("base", None),
+        ("base_revision", "tiny@0123"),
+    ):
+        file.write_text(json.dumps({**record, key: wrong}), encoding="utf-8")
+        with pytest.raises(EncoderError):
+            load_scorer("mine")
+    file.write_text(json.dumps(record), encoding="utf-8")
+    content = (out / HEAD).read_bytes()
+    (out / HEAD).write_bytes(b"torn")
+    with pytest.raises(EncoderError):
+        load_scorer("mine")
+    (out / HEAD).write_bytes(content)
     (out / IDF).unlink()
     with pytest.raises(EncoderError):
         load_scorer("mine")
 
     scorer = replace(whole, weights=(1.0, float("nan"), 1.0))
-    steps, near = PremiseScorer(scorer, world.facts), _neighbourhoods(world.facts)
+    steps, near = PremiseScorer(scorer, world.facts), Neighbourhoods(world.facts, k=6)
     ways: list[Callable[[], Any]] = [
         lambda: list(ChainRanker(scorer, near).rank(world.dev[:1])),
         lambda: score_next(scorer, "ba bi", ("bo",), [world.facts.texts[1]]),
@@ -188,29 +181,6 @@ def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
     assert 1000 < sum(event.terms.get("tokens", 0) for event in events) <= 2000
 
 
-def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:
-    config = replace(TINY, epochs=2, dropout=0.1)
-
-    def train(name: str, **options: Any) -> Training[ArcfConfig]:
-        return train_arcf(
-            world.questions,
-            world.facts,
-            options.pop("config", config),
-            dev=world.dev,
-            run=Run(out=tiny_home / name, **options),
-        )
-
-    train("whole")
-    counter = iter(range(100))
-    with pytest.raises(TrainingError):
-        train("again", stop=lambda: next(counter) == 6)
-    assert train("again").fitted.resumed == 1
-    for file in (f"{ADAPTER}/adapter_model.safetensors", HEAD):
-        assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()
-    with pytest.raises(CheckpointError):
-        train("again", config=replace(config, seed=1))
-
-
 def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
     strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
     with pytest.raises(TrainingError):
@@ -220,24 +190,6 @@ def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
         train_arcf(world.questions, world.facts, PLAIN, dev=blind)
     with pytest.raises(TrainingError):
         train_arcf(world.questions, world.facts, PLAIN, run=Run(out=tiny_home / "tiny"))
-
-
-def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: Training[ArcfConfig]) -> None:
-    file = tiny_home / "mine" / "entail.json"
-    record = json.loads(file.read_text(encoding="utf-8"))
-    for key, value in (
-        ("scorer", {"stop": "no"}),
-        ("method", "aeenc"),
-        ("base", None),
-        ("base_revision", "tiny@0123"),
-    ):
-        file.write_text(json.dumps({**record, key: value}), encoding="utf-8")
-        with pytest.raises(EncoderError):
-            load_scorer("mine")
-    file.write_text(json.dumps(record), encoding="utf-8")
-    (tiny_home / "mine" / HEAD).write_bytes(b"torn")
-    with pytest.raises(EncoderError):
-        load_scorer("mine")
 
 
 def test_scorers_are_listed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,15 +80,20 @@ def _write(tower: BiEncoderTower, folder: Path, **form: Any) -> None:
     (folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def test_what_is_compared_is_read_exactly_unless_it_is_asked_otherwise(
+def test_a_form_of_an_earlier_version_is_read_and_bf16_is_asked_for(
     tower: BiEncoderTower, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if bf16 is the faster one: it chose another fact at 2 of 100 steps."""
     monkeypatch.setattr("entail.training.adapters.tower._processor_has_bf16", lambda: True)
-    _write(tower, tiny_home / "mine")
+    earlier = {"reading": "apart", "longest": 24, "alone": 2, "k": 180, "scheme": "arcf"}
+    _write(tower, tiny_home / "mine", **earlier)
+    assert load_scorer("mine").form.max_length == 24
     exact = load_scorer("mine", precision="fp32").pairs.score(PAIRS)
     assert load_scorer("mine", precision="auto").pairs.score(PAIRS).tolist() == exact.tolist()
     assert load_scorer("mine", precision="bf16").pairs.score(PAIRS).tolist() != exact.tolist()
+    _write(tower, tiny_home / "other", architecture="split")
+    with pytest.raises(EncoderError):
+        load_scorer("other")
 
 
 @pytest.mark.parametrize("cached", [0, 1000])
@@ -116,18 +121,6 @@ def _scorer(tower: BiEncoderTower, **options: Any) -> BiEncoderScorer:
         device="cpu",
         **options,
     )
-
-
-def test_a_form_of_an_earlier_version_is_read_or_refused(tower: BiEncoderTower, tiny_home: Path) -> None:
-    _write(tower, tiny_home / "mine")
-    file = tiny_home / "mine" / "entail.json"
-    record = json.loads(file.read_text(encoding="utf-8"))
-    form = {"reading": "apart", "longest": 24, "alone": 2, "k": 180, "scheme": "arcf"}
-    file.write_text(json.dumps(record | {"scorer": form}), encoding="utf-8")
-    assert load_scorer("mine").form.max_length == 24
-    file.write_text(json.dumps(record | {"scorer": form | {"reading": "split"}}), encoding="utf-8")
-    with pytest.raises(EncoderError):
-        load_scorer("mine")
 
 
 def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(tower: BiEncoderTower) -> None:

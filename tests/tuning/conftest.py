@@ -11,9 +11,7 @@ import pytest
 from entail.data.passages.files import Question
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import EntailedPair, Examples, examples_of, with_missing_negatives
-
-SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
-"""The vocabulary of `tiny`."""
+from tests.conftest import SYLLABLES
 
 
 @pytest.fixture(scope="session")
