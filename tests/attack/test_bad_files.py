@@ -25,7 +25,7 @@ from entail.encoders.card import read_card
 from entail.errors import EntailError, FormatError
 from entail.trees.formats.convert import read_acts
 from entail.trees.installation.archive import open_archive, write_archive
-from tests.attack.bad_files import bad_backups, bomb, damages, zip_of
+from tests.attack.bad_files import bad_backups, bomb, damages
 from tests.attack.conftest import FULL, Tally
 
 EVERY = 1 if FULL else 23
@@ -260,27 +260,3 @@ def test_backups_that_are_too_much(kind: str, tmp_path: Path) -> None:
     bad_backups()[kind](file)
     with pytest.raises(FormatError), open_archive(file):
         pass
-
-
-MANIFEST = {
-    "format": "entail backup",
-    "format_version": 1,
-    "revision": "0002",
-    "parts": {"tables/authors.jsonl": {"size": 3, "lines": 1, "sha256": "0" * 64}},
-}
-
-
-def test_manifests_of_wrong_types(tmp_path: Path, tally: Tally) -> None:
-    """Refuse a manifest with any value of another type."""
-    failures, attempts = {}, 0
-    text = json.dumps(MANIFEST)
-    for number, (kind, damaged) in enumerate(damages(text.encode(), seed=1)):
-        if number % (EVERY if FULL else 5):
-            continue
-        attempts += 1
-        file = tmp_path / "backup.zip"
-        file.write_bytes(zip_of({"manifest.json": damaged, "tables/authors.jsonl": b"{}\n"}))
-        if failure := attempt(archive, file):
-            failures[kind] = failure
-    tally(attempts=attempts, failures=len(failures))
-    assert failures == {}

@@ -59,7 +59,7 @@ def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
     ("place", "damaged"),
     [
         *((location, False) for location in ("project", "home", "environment", "folder", "config")),
-        *((location, True) for location in ("environment", "folder")),
+        ("folder", True),
     ],
 )
 def test_api_needs_a_token_wherever_sign_in_is_configured(place: str, damaged: bool, tmp_path: Path) -> None:
@@ -97,11 +97,12 @@ def test_api_needs_a_token_wherever_sign_in_is_configured(place: str, damaged: b
 @pytest.mark.parametrize(
     ("named", "entry"),
     [
-        *((named, "x = 1") for named in ("none.toml", "ok.toml none.toml", "empty")),
-        ("ok.toml", 'Auth = "geheim"'),
+        *((named, "x = 1") for named in ("none.toml", "ok.toml:ok.toml", "empty")),
+        *(("ok.toml", entry) for entry in ('Auth = "geheim"', "[auth]", "[auth\n")),
     ],
 )
 def test_no_start_with_secrets_that_cannot_be_used(named: str, entry: str, tmp_path: Path) -> None:
+    """The app does not start, rather than without sign-in."""
     (tmp_path / "ok.toml").write_text(f"{entry}\n")
     (tmp_path / "empty").mkdir()
     environment = {
