@@ -122,13 +122,6 @@ def test_files_and_card(mine: Path, tmp_path: Path, run_json: Any, monkeypatch: 
     run_json("export", "mine", str(out), code=1)
 
 
-def test_a_stock_model_is_copied(home: Path, tmp_path: Path) -> None:
-    out = export_encoder("tiny", tmp_path / "out").folder
-    assert not (out / "entail.json").exists()
-    expected = entail.load("tiny").encode_queries(TEXTS)
-    assert np.allclose(entail.load(out).encode_queries(TEXTS), expected, atol=1e-6)
-
-
 def test_nothing_is_kept_after_a_failure(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path, *_: Any) -> None:
         folder.mkdir(parents=True)

@@ -1,7 +1,6 @@
 """The Hub view of the Models page over the stand-in: previews, pushes, pulls, and the token nowhere."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,47 +98,7 @@ def test_a_preview_needs_no_token_and_sends_nothing(hub: Any, stores: Workspace,
     assert hub.asked == []
 
 
-def test_a_push_is_private_and_says_where_it_is(hub: Any, stores: Workspace, ready: Path, token: str) -> None:
-    app = opened()
-    assert not any("token" in expander.label for expander in app.expander)
-    app = app.text_input(key="hub_repo").set_value("team/mine").run()
-    app = click(click(app, "hub_preview"), "hub_push")
-    pushed = hub.repositories["team/mine"]
-    assert pushed.private
-    assert json.loads(pushed.files["entail.json"])["base"] == "minilm"
-    assert f"commit `{pushed.head[:12]}`" in app.success[0].value
-    # Another name is another push: what was done is not said of it, and nothing is sent by itself.
-    app = ended(app.text_input(key="hub_repo").set_value("team/other").run())
-    assert not app.success
-    assert "team/other" not in hub.repositories
-
-
-def test_whole_models_and_scorers_have_one_form(hub: Any, stores: Workspace, ready: Path, home: Path) -> None:
-    shutil.copytree(ROOT / "models" / "arcf-minilm", home / "facts")
-    app = opened()
-    assert app.toggle(key="hub_merged-mine")
-    for name in ("tiny", "facts"):
-        app = app.selectbox(key="hub_encoder").set_value(name).run()
-        assert not [toggle for toggle in app.toggle if str(toggle.key).startswith("hub_merged")]
-    app = click(app.text_input(key="hub_repo").set_value("team/facts").run(), "hub_preview")
-    assert "head.safetensors" in list(app.dataframe[0].value["file"])
-
-
-def test_what_everybody_would_see_is_asked_about(
-    hub: Any, stores: Workspace, ready: Path, token: str
-) -> None:
-    app = opened()
-    app = app.text_input(key="hub_repo").set_value("team/mine").run()
-    app = app.toggle(key="hub_private").set_value(False).run()
-    assert app.warning
-    app = click(app, "hub_preview")
-    assert app.button(key="hub_push").disabled
-    app = app.checkbox(key="hub_sure").check().run()
-    app = click(app, "hub_push")
-    assert not hub.repositories["team/mine"].private
-
-
-def test_a_push_needs_an_author_and_a_token(
+def test_a_push_needs_an_author_a_token_and_for_the_public_a_check(
     hub: Any, stores: Workspace, ready: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = click(opened(author=None).text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
@@ -149,8 +108,17 @@ def test_a_push_needs_an_author_and_a_token(
     assert "No token" in app.error[0].value
     monkeypatch.setenv("HF_TOKEN", "hf_" + "S3cret" * 5)
     app = click(app, "hub_push")
-    assert not app.error
-    assert app.success
+    pushed = hub.repositories["team/mine"]
+    assert pushed.private
+    assert f"commit `{pushed.head[:12]}`" in app.success[0].value
+    # Another name is another push: nothing is sent by itself.
+    app = ended(app.text_input(key="hub_repo").set_value("team/other").run())
+    assert (list(app.success), "team/other" in hub.repositories) == ([], False)
+    app = app.toggle(key="hub_private").set_value(False).run()
+    app = click(app, "hub_preview")
+    assert app.button(key="hub_push").disabled
+    click(app.checkbox(key="hub_sure").check().run(), "hub_push")
+    assert not hub.repositories["team/other"].private
 
 
 def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, token: str) -> None:
@@ -165,11 +133,8 @@ def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, toke
     assert "Ada" in app.warning[0].value
     assert hub.asked == []
     app = click(app.toggle(key="hub_names").set_value(False).run(), "hub_trees_preview")
-    app = click(app, "hub_trees_push")
-    pushed = hub.repositories["datasets/team/ices"]
-    assert pushed.private
-    assert b"Ada" not in b"".join(pushed.files.values())
-    assert app.success
+    assert click(app, "hub_trees_push").success
+    assert b"Ada" not in b"".join(hub.repositories["datasets/team/ices"].files.values())
 
 
 def test_an_encoder_is_pulled_by_revision_with_its_name(

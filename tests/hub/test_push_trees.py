@@ -2,14 +2,12 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from entail.cli import main
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, Premise
 from entail.errors import CorpusError
@@ -49,7 +47,13 @@ def team(home: Path) -> tuple[TreeLog, CorpusStore]:
 
 def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_path: Path) -> None:
     log, store = team
+    plan = push_trees("snow", "team/snow", log=log, store=store, dry_run=True, licence="cc0-1.0")
+    assert (hub.asked, yaml.safe_load(plan.card.split("---\n")[1])["license"]) == ([], "cc0-1.0")
     done = push_trees("snow", "team/snow", log=log, store=store)
+    header = yaml.safe_load(done.card.split("---\n")[1])
+    assert header["license"] == "cc-by-4.0"
+    assert {config["data_files"] for config in header["configs"]} == set(FILES)
+    assert "| 2 accepted, 2 rejected |" in done.card
     repository = hub.repositories["datasets/team/snow"]
     assert (done.kind, done.private, repository.private) == ("dataset", True, True)
     assert set(done.files) == {"README.md", *FILES}
@@ -70,46 +74,6 @@ def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_p
     assert "Ann" in repository.files["judged.csv"].decode()
 
 
-def test_texts_with_line_breaks_go_there_a_line_each(hub: Any, token: str, home: Path) -> None:
-    database = open_database()
-    log, store = TreeLog(database), CorpusStore(database)
-    breaks = ("\r", "\n", "\r\n", "\x85", "\u2028", '"\r')
-    texts = [f"snow {number}{odd}=1+1" for number, odd in enumerate(breaks)]
-    info = store.add_corpus(Corpus.of("snow", texts), author="Ann", licence="CC-BY-4.0", source="notes")
-    tree = log.create(Create(hypothesis="a\r-b"), author="=Ann", corpus_id=info.id)
-    for number, text in enumerate(texts):
-        act = Accept(node="n1", premise=Premise(text)) if number else Reject(node="n1", premise=Premise(text))
-        log.act(tree, act, author="=Ann", base=log.history(tree).seq)
-    done = push_trees("snow", "team/snow", log=log, store=store, names=True)
-    assert done.people == ("=Ann",)
-    assert "| 5 |" in done.card
-    assert "| 5 accepted, 1 rejected |" in done.card
-    for name, count in (("pairs.csv", 5), ("judged.csv", 6)):
-        text = hub.repositories["datasets/team/snow"].files[name].decode()
-        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        assert len(rows) == count
-        assert {len(row) for row in rows} == {len(header)}
-        assert not [cell for row in rows for cell in row if cell.lstrip().startswith(tuple("=+-@"))]
-
-
-def test_its_card_says_counts_and_terms(hub: Any, team: Any) -> None:
-    log, store = team
-    plan = push_trees("snow", "team/snow", log=log, store=store, dry_run=True)
-    assert hub.asked == []
-    header = yaml.safe_load(plan.card.split("---\n")[1])
-    assert header["license"] == "cc-by-4.0"
-    assert {config["config_name"]: config["data_files"] for config in header["configs"]} == {
-        "trees": "trees.jsonl",
-        "pairs": "pairs.csv",
-        "judged": "judged.csv",
-    }
-    assert "| 2 accepted, 2 rejected |" in plan.card
-    assert "2 authors, with numbers instead of names" in plan.card
-    assert "our notes" in plan.card
-    other = push_trees("snow", "team/snow", log=log, store=store, dry_run=True, licence="cc0-1.0")
-    assert yaml.safe_load(other.card.split("---\n")[1])["license"] == "cc0-1.0"
-
-
 def test_there_must_be_something_to_push(home: Path) -> None:
     database = open_database()
     log, store = TreeLog(database), CorpusStore(database)
@@ -119,11 +83,3 @@ def test_there_must_be_something_to_push(home: Path) -> None:
         if not store.corpora():
             info = store.add_corpus(Corpus.of("snow", FACTS), author="Ann")
             log.create(Create(hypothesis="an example"), author="Ann", corpus_id=info.id, example=True)
-
-
-def test_the_command(hub: Any, token: str, team: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["push", "--trees", "snow", "team/snow", "--dry-run"]) == 0
-    assert hub.asked == []
-    assert main(["push", "--trees", "snow", "team/snow", "--public", "--json"]) == 0
-    done = json.loads(capsys.readouterr().out.partition("nothing was sent\n")[2])
-    assert (done["private"], done["commit"]) == (False, hub.repositories["datasets/team/snow"].head)

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import signal
 import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -18,8 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from entail.errors import EntailError, HubError, SettingsError
-from entail.hub.space_start import PORT, check_data_dir, main, prepare, secrets_toml
+from entail.errors import EntailError, HubError
+from entail.hub.space_start import PORT, main, prepare, secrets_toml
 from tests.conftest import script
 
 deploy: Any = script("deploy_space")
@@ -66,11 +65,6 @@ def test_recipe_and_readme_fit_each_other(space: list[str]) -> None:
     assert [value for kind, value in recipe if kind == "USER"] == ["1000"]
     assert kinds.index("USER") < kinds.index("COPY")
     assert all("--chown=1000:1000" in value for kind, value in recipe if kind == "COPY")
-    hadolint = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
-    if hadolint is not None:
-        text = recipe_of(space).encode()
-        process = subprocess.run([hadolint, "-"], input=text, capture_output=True, check=False)
-        assert (process.returncode, process.stdout + process.stderr) == (0, b"")
 
 
 def test_sign_in_and_storage_follow_the_configuration() -> None:
@@ -80,13 +74,7 @@ def test_sign_in_and_storage_follow_the_configuration() -> None:
     assert "hf_oauth" not in header(DEMO)
     assert {"ENTAIL_SIGN_IN=to-read", f"ENTAIL_DATA_DIR={DATA}"} <= set(recipe_of(TEAM).split())
     assert ["ENTAIL_DEMO=1" in recipe_of(space) for space in (TEAM, ALONE, DEMO)] == [False, False, True]
-    for wrong in (
-        ["no-slash", "--ephemeral"],
-        ["a/b", "--bucket", "../c"],
-        ["a/b", "--ephemeral", "--org", "x/y"],
-        ["a/b", "--demo", "--closed"],
-        ["a/b", "--ephemeral", "--no-sign-in", "--org", "x"],
-    ):
+    for wrong in (["no-slash", "--ephemeral"], ["a/b", "--bucket", "../c"], ["a/b", "--demo", "--closed"]):
         with pytest.raises(HubError):
             deploy.read_options(wrong)
 
@@ -156,8 +144,6 @@ def test_the_secrets_of_sign_in(tmp_path: Path) -> None:
         "server_metadata_url": "https://huggingface.co/.well-known/openid-configuration",
         "client_kwargs": {"scope": "openid profile email"},
     }
-    again = tomllib.loads(secrets_toml(GIVEN) or "")
-    assert again["auth"]["cookie_secret"] == auth["cookie_secret"]
     own = tomllib.loads(secrets_toml({**GIVEN, "ENTAIL_COOKIE_SECRET": "x" * 40}) or "")
     assert own["auth"]["cookie_secret"] == "x" * 40
     for missing in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST"):
@@ -183,15 +169,6 @@ def test_a_start_prepares_and_passes_no_secret_on(tmp_path: Path, monkeypatch: p
         main()
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     assert prepare(dict(os.environ), home=tmp_path)["ENTAIL_DEMO"] == "1"
-
-
-def test_a_folder_without_databases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    monkeypatch.setattr(sqlite3, "connect", refuse)
-    with pytest.raises(SettingsError, match="disk I/O error"):
-        check_data_dir(tmp_path)
 
 
 def test_a_space_is_private_and_its_bucket_is_mounted(

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from entail.cli import main
-from entail.encoders.encoder import BiEncoder
 from entail.encoders.hub import ask, hub_api, scrub
-from entail.errors import EncoderError, HubError
+from entail.errors import HubError
 from entail.hub.pull import pull_encoder
 from entail.hub.push import push_encoder
 
@@ -28,18 +27,13 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden"),
         ("POST", "/api/repos/create", 429, "slow down", {"Retry_After": "7"}, "rate_limit"),
         ("POST", "/commit/", 403, "Private repository storage limit reached", {}, "quota"),
-        ("POST", "/commit/", 413, "too large", {}, "quota"),
         ("POST", "/commit/", 412, "a commit has happened since", {}, "conflict"),
-        ("POST", "/commit/", 418, "teapot", {}, "unexpected"),
         ("POST", "/preupload/", 500, "broken", {}, "server"),
         ("PUT", "/lfs/", 403, "expired", {}, "forbidden"),
-        ("GET", "/api/models/", 404, "gone", {"X_Error_Code": "RepoNotFound"}, "not_found"),
         # A pull asks for the model alone.
         ("PULL", "/api/models/", 403, "no", {"X_Error_Code": "GatedRepo"}, "gated"),
         ("PULL", "/api/models/", 404, "no", {"X_Error_Code": "RepoNotFound"}, "not_found"),
         ("PULL", "/api/models/", 404, "no", {"X_Error_Code": "RevisionNotFound"}, "no_revision"),
-        ("PULL", "/api/models/", 429, "no", {}, "rate_limit"),
-        ("PULL", "/api/models/", 503, "no", {}, "server"),
     ],
 )
 def test_refusals(
@@ -76,14 +70,6 @@ def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail
         hub_api().create_repo("team/mine")
     output.add(caught.value)
     assert token in output.everything()
-
-
-def test_a_refused_download_of_an_encoder(hub: Any, token: str, home: Path, fault: Fail, output: Any) -> None:
-    fault("GET", "/api/models/", 403, X_Error_Code="GatedRepo")
-    with pytest.raises(EncoderError, match="gated") as caught:
-        BiEncoder("team/gated").load()
-    output.add(caught.value)
-    assert token not in output.everything()
 
 
 def test_push_and_pull(
