@@ -60,15 +60,6 @@ def noisy() -> Report:
     return Report(data={"n": 1, "what": "µ \ud800"}, text="done: 1")
 
 
-def test_parameters_are_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(noisy, "--help") == 0
-    out = capsys.readouterr().out
-    assert re.search(r"--count \S+ +How many", out)
-    assert re.search(r"--file \S+ +Where", out)
-    assert "--no-fast" not in out
-    assert run(lambda: Report({}, ""), "--count", "2", "--fast", "--file", "x") == 0
-
-
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_stdout_holds_the_report_alone(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     before = (sys.stdout, list(logging.getLogger().handlers))

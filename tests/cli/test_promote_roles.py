@@ -73,11 +73,6 @@ def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.Captur
     assert active("Ann's facts").encoder != "tiny"
 
 
-def test_contradictory_options(run_json: Any, gaussian: str) -> None:
-    for options in (["--role", "chains"], ["--back"]):
-        assert run_json("promote", gaussian, *options, code=1)["error"]["type"] == "SettingsError"
-
-
 def test_card_figures_are_compared(
     run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

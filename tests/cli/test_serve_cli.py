@@ -1,7 +1,6 @@
 """``entail serve``: what is decided before a server runs; the server itself is met in tests/serving."""
 
 import json
-import logging
 import socket
 from pathlib import Path
 
@@ -32,26 +31,15 @@ def test_port_in_use(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_warning_without_a_token(
     tiny_home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import uvicorn
-
-    hosts: list[str] = []
-
-    def run(self: uvicorn.Server) -> None:
-        hosts.append(self.config.host)
-        self.started = True
-
-    monkeypatch.setattr(uvicorn.Server, "run", run)
-    monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: None)
     assert main(["serve", "--encoder", "tiny", "--encoder", "other"]) == 0
     assert not caplog.records
-    with caplog.at_level(logging.WARNING):
-        serve(host="0.0.0.0")
+    serve(host="0.0.0.0")
     assert "anybody who reaches 0.0.0.0" in caplog.text
     caplog.clear()
     monkeypatch.setenv("ENTAIL_SERVE_TOKEN", "a-token-of-some-length")
     serve(host="0.0.0.0")
     assert not caplog.records
-    assert hosts == ["127.0.0.1", "0.0.0.0", "0.0.0.0"]
 
 
 @pytest.mark.parametrize(

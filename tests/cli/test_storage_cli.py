@@ -54,12 +54,6 @@ def test_damaged_database(tree: str, data: Path, tmp_path: Path, capsys: pytest.
     assert main(["doctor"]) == 0
 
 
-def test_restore_errors(run_json: Any, tmp_path: Path) -> None:
-    (tmp_path / "b.zip").write_text("hello")
-    assert run_json("restore", str(tmp_path / "b.zip"), code=1)["error"]["type"] == "FormatError"
-    assert "nothing.zip" in run_json("restore", str(tmp_path / "nothing.zip"), code=1)["error"]["message"]
-
-
 def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out

@@ -16,7 +16,6 @@ from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
 from entail.encoders.catalogue import resolve
-from entail.errors import TrainingError
 from entail.evaluation.retrieval.paired import QueryFigures
 from entail.jobs.candidates import compare_on, compare_on_unseen, cross_validate
 from entail.registry.models import promote
@@ -107,14 +106,3 @@ def test_trainings_on_the_other_half_rank_every_sentence(
     assert fewer.queries == 16
     write_training_queries(final, map(premise_key, decided.judgements.accepted))
     assert cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove") is None
-
-
-def test_a_check_ends_with_its_job(
-    trained: Callable[..., Path], decided: TrainingData, tmp_path: Path
-) -> None:
-    folder = trained("mine")
-    promote("mine", by="Ann", corpus="grove", anyway=True)
-    config = decisions_config(base="tiny", rank=2, epochs=1, precision="fp32")
-    run = Run(out=tmp_path / "staged" / "team", stop=lambda: True)
-    with pytest.raises(TrainingError, match="stopped"):
-        cross_validate(AEENC, config, decided, run, encoder=folder, corpus="grove")

@@ -276,15 +276,6 @@ def test_a_lock_that_cannot_be_taken_refuses_the_job(
         submit("mine")
 
 
-def test_the_log_shows_no_secret(jobs: Jobs, submit: Submit) -> None:
-    job = submit("mine")
-    folder = jobs.folder_of(job.id)
-    folder.log.write_text("opened postgresql://ann:geheim123@db with hf_abcdefgh1234\n", encoding="utf-8")
-    text = jobs.log_tail(job.id)
-    assert "opened" in text
-    assert not re.search("geheim123|hf_abc", text)
-
-
 def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:
     ended = run(submit(trouble="killed"))
     jobs.resume(ended.id)

@@ -33,10 +33,6 @@ def test_entry_point(package: Path) -> None:
     [
         ("raise RuntimeError('no such library')", "RuntimeError: no such library"),
         ("M = 3", "TypeError: expected a Method, found int"),
-        (
-            "from entail.aeenc.method import AEENC as M",
-            "ValueError: there is a method called 'aeenc' already",
-        ),
     ],
 )
 def test_broken_entry_point(package: Path, code: str, why: str) -> None:

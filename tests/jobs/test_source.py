@@ -1,7 +1,6 @@
 """Training data: previewed, and kept as they were."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,10 @@ import pytest
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC, preview
 from entail.aeenc.source import TrainingData, TreeSource, hold_out
-from entail.data.bundled import sample_dir
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.errors import JobError
-from entail.training.cards.metadata import read_facts
 from entail.training.cards.sources import TEAM
-from entail.training.method import Run
 
 
 @pytest.fixture
@@ -72,16 +68,3 @@ def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
     with pytest.raises(JobError, match="submit the job again"):
         tree_source.read(keep=tmp_path)
-
-
-def test_the_card_names_the_sample_and_the_decisions_that_a_model_learnt_from(
-    files: TreeSource, tiny_home: Path, tmp_path: Path
-) -> None:
-    assert files.read().names == ()
-    sample = TreeSource(trees=sample_dir() / "trees.jsonl.gz", corpus=sample_dir() / "premises.jsonl.gz")
-    data = replace(files.read(), names=sample.read().names)
-    config = AeencConfig(base="tiny", rank=4, epochs=1, rounds=0, precision="fp32")
-    AEENC.train(data, config, Run(out=tmp_path / "mine"))
-    assert [source.name for source in read_facts(tmp_path / "mine").sources or ()] == ["entailment_bank"]
-    AEENC.train(data, config, Run(out=tmp_path / "other", data=["mine"]))
-    assert [source.name for source in read_facts(tmp_path / "other").sources or ()] == ["mine"]

@@ -16,7 +16,6 @@ from entail.jobs.jobs import Jobs
 from entail.operations import cleaning
 from entail.operations.cleaning import clean, list_removable, select_removable
 from entail.operations.doctor import diagnose
-from entail.operations.storage import measure_storage
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from tests.operations.conftest import add_job
@@ -214,13 +213,3 @@ def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
     with pytest.raises(DemoError):
         clean([f"checkpoints/{job_id}"], jobs=jobs)
     assert (jobs.folder / job_id / "checkpoints").exists()
-
-
-def test_the_room_is_told_by_what_takes_it(jobs: Jobs) -> None:
-    add_job(jobs, 1, "failed")
-    add_vectors(jobs, "0123456789abcdef")
-    sizes = {entry.what.partition(":")[0]: entry.size for entry in measure_storage().kept}
-    assert sizes["checkpoints of jobs"] == 2_000
-    assert sizes["vectors of premises"] > 1_000
-    log = (jobs.folder / "20260101-000001-abcdef" / "log.txt").stat().st_size
-    assert log < sizes["jobs without them"] < 2_000

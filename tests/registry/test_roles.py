@@ -62,21 +62,6 @@ def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -
     assert list(list_usable("chains")) == ["chain"]
 
 
-def test_a_reranker_has_a_role_of_its_own(write_reranker: Callable[..., Path], tiny_home: Path) -> None:
-    assert active(role="reranker").encoder == ""
-    write_reranker("mine")
-    write_reranker("reranker-minilm", seed=1)
-    assert (role_of("mine"), active(role="reranker").encoder) == ("reranker", "reranker-minilm")
-    with pytest.raises(PromotionError, match="found none"):
-        promote("mine", by="Ann")  # nobody compared them
-    put("mine")
-    assert (active(role="reranker").encoder, active_name("reranker", ["mine"])) == ("mine", "mine")
-    shutil.rmtree(tiny_home / "mine")
-    now = active(role="reranker")
-    assert (now.encoder, now.notice is None) == ("reranker-minilm", False)
-    assert roll_back(role="reranker", by="Bob").encoder is None
-
-
 def test_promote_and_roll_back_each_role(two: tuple[str, str], scorer_folder: Scorer) -> None:
     shipped, mine = two
     assert (active(role="direction").encoder, active(role="direction").number) == (shipped, 0)
