@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.errors import CorpusError
 from entail.trees.installation.health import examine
-from entail.trees.store import corpora as corpora_module
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
 from tests.trees.conftest import at_once
@@ -40,6 +40,10 @@ def test_a_corpus_comes_back_as_it_came(store: CorpusStore, facts: CorpusInfo, d
     assert corpus == Corpus("facts", (ICE, FIRE))
     assert store.info(facts.id) == facts
     assert store.corpora() == [facts]
+    for call in (store.info, store.corpus, store.changes):
+        for unknown in ("00000000", "\ud800"):
+            with pytest.raises(CorpusError):
+                call(unknown)
 
 
 def test_an_archived_corpus_is_hidden_until_it_is_restored_or_changed(
@@ -80,11 +84,10 @@ def test_every_version_can_be_had_again_and_says_who_made_it(store: CorpusStore,
     [
         lambda s, i: s.add(i, ["new", " ice is cold "], author="Ann"),
         lambda s, i: s.add(i, [], author="Ann"),
-        lambda s, i: s.add(i, ["new", " "], author="Ann"),
-        lambda s, i: s.add(i, ["a\0b"], author="Ann"),
-        lambda s, i: s.add(i, ["a\ud800b"], author="Ann"),
-        lambda s, i: s.add(i, [Premise("new", "u\0")], author="Ann"),
-        lambda s, i: s.add(i, ["x" * 10_001], author="Ann"),
+        *(
+            lambda s, i, text=text: s.add(i, ["new", text], author="Ann")
+            for text in (" ", "a\0b", "a\ud800b", Premise("more", "u\0"), "x" * 10_001)
+        ),
         lambda s, i: s.correct(i, ICE.key, " ice  is cold", author="Ann"),
         lambda s, i: s.correct(i, ICE.key, "fire is hot", author="Ann"),
         lambda s, i: s.correct(i, ICE.key, "", author="Ann"),
@@ -104,13 +107,6 @@ def test_changes_that_make_no_sense_leave_nothing(sqlite: Database, change: Call
         change(store, facts.id)
     assert store.info(facts.id) == facts
     assert len(store.changes(facts.id)) == 1
-
-
-def test_an_unknown_corpus(store: CorpusStore) -> None:
-    for call in (store.info, store.corpus, store.changes):
-        for corpus_id in ("00000000", "\ud800"):
-            with pytest.raises(CorpusError):
-                call(corpus_id)
 
 
 @pytest.mark.parametrize(
@@ -134,20 +130,6 @@ def test_corpora_that_cannot_be_used(sqlite: Database, corpus: Corpus) -> None:
     assert store.corpora() == [facts]
 
 
-def test_a_corpus_is_read_once_and_few_are_kept(
-    facts: CorpusInfo, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpora_module, "CACHED_CORPORA", 1)
-    store = CorpusStore(database)
-    first = store.corpus(facts.id)
-    assert store.corpus(facts.id) is first
-    store.add(facts.id, ["new"], author="Ann")
-    assert len(store.corpus(facts.id)) == 3
-    again = store.corpus(facts.id, version=1)
-    assert again == first
-    assert again is not first, "the one used last replaced it"
-
-
 def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
     def add(author: str) -> None:
         mine = CorpusStore(open_database(database_url))
@@ -165,30 +147,28 @@ def test_any_changes_add_up(sqlite: Database, data: st.DataObject) -> None:
     store = CorpusStore(sqlite)
     letters = st.sampled_from("abcdefgh")
     texts = [data.draw(letters)]
-    name = f"corpus {len(store.corpora())}"
-    info = store.add_corpus(Corpus.of(name, texts), author="Ann")
-    versions = [list(texts)]
+    info = store.add_corpus(Corpus.of(f"corpus {len(store.corpora())}", texts), author="Ann")
+    versions = [texts]
     for _ in range(data.draw(st.integers(0, 8))):
+        new = data.draw(st.lists(letters, min_size=1, unique=True))
+        gone = data.draw(st.lists(st.sampled_from(texts), min_size=1, unique=True))
         match data.draw(st.sampled_from(["add", "correct", "retire"])):
             case "add":
-                new = data.draw(st.lists(letters, min_size=1, unique=True))
-                change = lambda: store.add(info.id, new, author="Ann")  # noqa: E731, B023 - called below
+                change = partial(store.add, info.id, new)
                 after = None if set(new) & set(texts) else [*texts, *new]
             case "correct":
-                old, new = data.draw(st.sampled_from(texts)), data.draw(letters)
-                change = lambda: store.correct(info.id, premise_key(old), new, author="Ann")  # noqa: E731, B023 - called below
-                after = None if new in texts else [*(t for t in texts if t != old), new]
+                change = partial(store.correct, info.id, premise_key(gone[0]), new[0])
+                after = None if new[0] in texts else [*(t for t in texts if t != gone[0]), new[0]]
             case _:
-                gone = data.draw(st.lists(st.sampled_from(texts), min_size=1, unique=True))
-                change = lambda: store.retire(info.id, map(premise_key, gone), author="Ann")  # noqa: E731, B023 - called below
+                change = partial(store.retire, info.id, list(map(premise_key, gone)))
                 after = [t for t in texts if t not in gone] or None
         if after is None:
             with pytest.raises(CorpusError):
-                change()
+                change(author="Ann")
         else:
-            assert change().count == len(after)
+            assert change(author="Ann").count == len(after)
             texts = after
-            versions.append(list(texts))
+            versions.append(texts)
     for version, expected in enumerate(versions, 1):
         assert list(CorpusStore(sqlite).corpus(info.id, version=version).texts) == expected
     assert examine(sqlite).problems == ()

@@ -121,12 +121,7 @@ def tree_of(tell: Any, *acts: Any) -> Tree:
     return tree
 
 
-def accept(premise: Premise) -> Accept:
-    return Accept(node="n1", premise=premise)
-
-
-def reject(premise: Premise) -> Reject:
-    return Reject(node="n1", premise=premise)
+accept, reject = (lambda premise, kind=kind: kind(node="n1", premise=premise) for kind in (Accept, Reject))
 
 
 def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
@@ -144,13 +139,13 @@ def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
 def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: Any) -> None:
     tree = tree_of(tell, accept(SNOW), reject(FIRE))
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
-    assert [c.premise for c in pool if c.is_child] == [SNOW]
+    decided = {c.premise: (c.is_child, c.is_rejected) for c in pool if c.is_decided}
+    assert decided == {SNOW: (True, False), FIRE: (False, True)}
     selection = [c for c in pool if not c.is_child][:3]
     candidates = rerank(selection, np.array([1.0, 2.0, 1.0], dtype=np.float32))
-    assert [c.premise for c in candidates] == [selection[at].premise for at in (1, 0, 2)]
-    assert [c.rank for c in candidates] == [1, 2, 3]
-    assert [c.retrieved for c in candidates] == [selection[at].rank for at in (1, 0, 2)]
-    assert [c.score for c in candidates] == [2.0, 1.0, 1.0]
+    order = [selection[at] for at in (1, 0, 2)]
+    assert [(c.premise, c.retrieved) for c in candidates] == [(c.premise, c.rank) for c in order]
+    assert [(c.rank, c.score) for c in candidates] == [(1, 2.0), (2, 1.0), (3, 1.0)]
 
 
 @pytest.mark.parametrize(

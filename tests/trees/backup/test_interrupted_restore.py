@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from entail.errors import DataError, EntailError
+from entail.errors import EntailError
 from entail.trees.installation import backup as backup_module
 from entail.trees.installation.backup import restore
 from entail.trees.installation.health import examine
@@ -22,16 +22,6 @@ from entail.trees.store.database import Database, open_database
 from tests.trees.backup.conftest import new_url, read, rewrite
 
 Break = Callable[[pytest.MonkeyPatch, Path], None]
-
-
-def _no_way_out(patch: pytest.MonkeyPatch, models: Path) -> None:
-    """Let the old models refuse to be renamed."""
-    _refuse(patch, lambda path, target: path == models)
-
-
-def _no_way_in(patch: pytest.MonkeyPatch, models: Path) -> None:
-    """Let the new models refuse to be renamed, once the old ones are out of the way."""
-    _refuse(patch, lambda path, target: path.name.startswith(".models-") and target == models)
 
 
 def _no_commit(patch: pytest.MonkeyPatch, models: Path) -> None:
@@ -70,9 +60,17 @@ def prepare_replacement(saved: Path, url: str, models: Path | None) -> None:
         (models / "x" / "config.json").write_text("old")
 
 
+def no_way_out(patch: pytest.MonkeyPatch, models: Path) -> None:
+    _refuse(patch, lambda path, target: path == models)
+
+
+def no_way_in(patch: pytest.MonkeyPatch, models: Path) -> None:
+    _refuse(patch, lambda path, target: path.name.startswith(".models-") and target == models)
+
+
 @pytest.mark.parametrize(
     ("break_it", "old_models"),
-    [(_no_way_out, True), (_no_way_in, False), (_no_way_in, True), (_no_commit, True)],
+    [(no_way_out, True), (no_way_in, False), (no_way_in, True), (_no_commit, True)],
 )
 def test_whatever_fails_the_database_and_the_models_are_as_they_were(
     saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, old_models: bool
@@ -91,25 +89,6 @@ def test_whatever_fails_the_database_and_the_models_are_as_they_were(
     assert len(read(url)["trees"]) == 2
     assert (models / "x" / "config.json").read_text() == "new"
     assert [path.name for path in own_data_folder.glob("*models*")] == ["models"]
-
-
-def test_models_that_cannot_even_be_put_back_are_named(
-    saved: Path, own_data_folder: Path, tmp_path: Path
-) -> None:
-    rewrite(saved, lambda parts, manifest: parts.update({"models/x": b"new"}))
-    models = own_data_folder / "models"
-    models.mkdir(parents=True)
-    (models / "x").write_text("old")
-    with pytest.MonkeyPatch.context() as patch:
-        _refuse(patch, lambda path, target: target == models)
-        with pytest.raises(DataError, match=r"models.before-restore-"):
-            restore(saved, url=new_url(tmp_path), replace=True)
-        (folder,) = own_data_folder.glob("models.before-restore-*")
-        assert (folder / "x").read_text() == "old"
-        with pytest.raises(DataError, match=folder.name):
-            open_database(new_url(tmp_path))
-    assert read(new_url(tmp_path))["trees"] == []
-    assert (models / "x").read_text() == "old"
 
 
 KILLS = {
