@@ -15,7 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
+
+from entail.trees.installation.seed import seed_sample
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -187,6 +191,19 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     pytest.fail(f"the app did not start; its log:\n{log.read_text(errors='replace')}", pytrace=False)
+
+
+def log_of(folder: Path, *, seed: bool = False) -> TreeLog:
+    """Return the trees of a data folder, which may be seeded as the first start does."""
+    database = open_database(f"sqlite:///{folder / 'entail.db'}")
+    if seed:
+        seed_sample(database)
+    return TreeLog(database)
+
+
+def rows(page: Page) -> Locator:
+    """Return the rows of candidates."""
+    return page.locator('[class*="st-key-row-"]')
 
 
 class Graph:

@@ -59,24 +59,19 @@ class Provider:
         parameters = {name: values[0] for name, values in parse_qs(url.query).items()}
         match url.path:
             case "/.well-known/openid-configuration":
-                self.reply(
-                    request,
-                    {
-                        "issuer": self.url,
-                        **{
-                            name: f"{self.url}/{path}"
-                            for name, path in {
-                                "authorization_endpoint": "authorize",
-                                "token_endpoint": "token",
-                                "jwks_uri": "keys",
-                                "end_session_endpoint": "end",
-                            }.items()
-                        },
-                        "response_types_supported": ["code"],
-                        "subject_types_supported": ["public"],
-                        "id_token_signing_alg_values_supported": ["RS256"],
-                    },
-                )
+                ends = {
+                    "authorization_endpoint": "authorize",
+                    "token_endpoint": "token",
+                    "jwks_uri": "keys",
+                    "end_session_endpoint": "end",
+                }
+                supported = {
+                    "response_types_supported": ["code"],
+                    "subject_types_supported": ["public"],
+                    "id_token_signing_alg_values_supported": ["RS256"],
+                }
+                urls = {name: f"{self.url}/{path}" for name, path in ends.items()}
+                self.reply(request, {"issuer": self.url, **urls, **supported})
             case "/keys":
                 self.reply(request, {"keys": [self.key.as_dict(private=False)]})
             case "/authorize":

@@ -13,7 +13,6 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.ui.frame.shell import PAGES
-from tests.browser.steps import settle
 
 ROOT = Path(__file__).parents[2]
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -25,6 +24,7 @@ EXCLUDED: Mapping[tuple[str, str], str] = {
 }
 """(rule of axe, selector) -> reason why what the rule finds there cannot be mended here."""
 
+BUSY = ", ".join(f'[data-testid="st{name}"]' for name in ("Spinner", "Skeleton")) + ", [data-stale=true]"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 STILL = """
   *, *::before, *::after { transition: none !important; animation: none !important; }
@@ -42,6 +42,13 @@ class Screen:
 
     path: str
     open: Callable[[Page], object] = lambda page: None
+
+
+def settle(page: Page) -> None:
+    """Wait until nothing on the page is old or on its way."""
+    page.wait_for_timeout(250)  # a run may follow another, and the theme is told to the server
+    expect(page.locator('.stApp[data-test-script-state="notRunning"]')).to_be_attached()
+    expect(page.locator(BUSY)).to_have_count(0)
 
 
 def see(selector: str) -> Callable[[Page], None]:

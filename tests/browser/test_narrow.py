@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import log_of, rows
+from tests.browser.conftest import log_of, rows
 
 ROOT = Path(__file__).parents[2]
 WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]

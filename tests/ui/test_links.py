@@ -95,24 +95,19 @@ def test_a_tree_link_shows_its_newest_version_as_text_and_nothing_rejected(
     assert "snow feels cold" in visitor.get(path(share)).text
 
 
-def test_sign_in_does_not_close_links_and_nothing_else_opens(
+def test_a_link_is_open_without_sign_in_until_it_is_revoked_and_nothing_else_is(
     visitor: TestClient, shared: Workspace, tree: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    share = Shares(shared.database).share_tree(tree, author="Ada")
+    shares = Shares(shared.database)
+    share = shares.share_tree(tree, author="Ada")
     monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
     monkeypatch.setattr(sign_in, "is_configured", lambda: True)
     assert visitor.get(path(share)).status_code == 200
     assert visitor.post(path(share)).status_code == 405
-    assert visitor.get(f"/shared/{tree}").status_code == 404
-    assert visitor.get(f"{path(share)}/more").status_code == 404
-
-
-def test_a_revoked_and_an_unknown_link_look_alike(visitor: TestClient, shared: Workspace, tree: str) -> None:
-    shares = Shares(shared.database)
-    share = shares.share_tree(tree, author="Ada")
     shares.revoke(share.token)
-    revoked, unknown = visitor.get(path(share)), visitor.get(f"/shared/{'a' * TOKEN_LENGTH}")
-    assert (revoked.status_code, revoked.text) == (unknown.status_code, unknown.text) == (404, route.GONE)
+    for address in (path(share), f"/shared/{'a' * TOKEN_LENGTH}", f"/shared/{tree}"):
+        answer = visitor.get(address)
+        assert (answer.status_code, answer.text) == (404, route.GONE)
 
 
 def test_a_comparison_stays_as_it_was_and_texts_are_text(visitor: TestClient, shared: Workspace) -> None:
@@ -136,8 +131,10 @@ def test_the_owner_makes_and_revokes_a_tree_link(
     app: AppTest, shared: Workspace, tree: str, served: None
 ) -> None:
     shares = Shares(shared.database)
-    app = on_tree(app, tree)
-    app = app.button(key="share").click().run()
+    route._served.clear()
+    assert "share" not in keys(on_tree(app, tree)), "nothing would answer it"
+    route.share_routes()
+    app = app.run().button(key="share").click().run()
     share = shares.of_tree(tree)
     assert share is not None
     assert share.author == "Ada"
@@ -163,11 +160,6 @@ def test_a_comparison_is_shared_as_it_is_on_the_screen(app: AppTest, shared: Wor
     (revoke,) = buttons(app, "revoke-")
     revoke.click().run()
     assert Shares(shared.database).comparisons() == []
-
-
-def test_no_link_is_offered_where_none_would_be_answered(app: AppTest, tree: str) -> None:
-    app = on_tree(app, tree)
-    assert "share" not in keys(app)
 
 
 def test_a_demo_makes_no_links(

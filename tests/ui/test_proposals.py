@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from entail.arcf.scoring.scorer import Scorer, ScorerForm
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
+from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
 from entail.runtime.chains import SCORERS
 from entail.runtime.tasks import CACHE
@@ -17,12 +19,26 @@ from entail.ui.trees import models as models_module
 from entail.ui.trees.models import Offer, Suggester
 from entail.ui.trees.page import TreePage
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import page_of, press, redrawn
-from tests.ui.proposals import CHAIN, CLAIM, CORPUS, TEXTS, by_chain
+from tests.ui.conftest import buttons, html, on_tree, page_of, press, ready, redrawn, said
 
 pytestmark = pytest.mark.usefixtures("patient_proposals")
 
+CLAIM = "snow is cold"
+TEXTS = ["snow is ice", "ice is cold", "cold snow", "ice is frozen water", "iron is hard", "snow is cold"]
+CORPUS = Corpus.of("six", TEXTS)
+CHAIN = ["ice is frozen water", "snow is ice", "ice is cold"]
+"""Explanation that the scorer of these tests prefers, in its order."""
+
 AMONG = TfidfIndex(CORPUS).manifest.revision
+
+
+def by_chain(prefix: list[str], candidate: list[str]) -> float:
+    """The next of `CHAIN` is best; with all of it in the prefix, the explanation as it is."""
+    before, words = " ".join(prefix), " ".join(candidate)
+    left = [text for text in CHAIN if f"{text}." not in before]
+    if not candidate:
+        return 5.0 if not left else -5.0
+    return 9.0 - left.index(words) if words in left else -len(words) / 100
 
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True) -> Suggester:
@@ -214,3 +230,48 @@ def test_without_a_scorer_there_is_one_list(context: TreePage) -> None:
     assert (context.screen.listing, context.screen.drafts) == ("retrieved", {})
     context.screen.turn_to("draft")  # the scorer was there a moment ago
     assert texts(redrawn(context)) == before
+
+
+def test_proposals_on_the_page(app: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = page_of(shared, CORPUS, CLAIM).summary.id
+    listed = [ListedScorer("broken", ScorerForm(), "", "expected int, found words")]
+    for module in ("ui.trees.models", "arcf.scoring.scorer"):
+        monkeypatch.setattr(f"entail.{module}.list_scorers", lambda: listed)
+    monkeypatch.setattr(
+        "entail.runtime.chains.load_scorer",
+        lambda name, **_: Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(by_chain)),
+    )
+
+    def rows() -> list[str]:
+        return html(app, 'class="entail-sentence')
+
+    def turn(before: str, listing: str) -> AppTest:
+        return ready(app.segmented_control(key=f"list-{tree}-{before}").set_value(listing))
+
+    app = on_tree(app, tree)
+    assert not [widget for widget in app.segmented_control if str(widget.key).startswith("list-")]
+    listed.append(ListedScorer("mine", ScorerForm(), "mine@1"))
+    app = ready(app)
+    retrieved = len(rows())
+    app = turn("retrieved", "next")
+    assert "next 1 · 9.000 · retrieved" in rows()[0]
+    app = ready(buttons(app, "accept-")[0].click())
+    assert "re-ranked by mine by what you accepted" in said(app)
+    app = turn("next", "draft")
+    assert not rows()
+    app = ready(app.button(key=f"draft-{tree}-n1").click())
+    assert "It looks complete" in said(app)
+    assert [row.count("entail-proposed") for row in rows()] == [1, 1]
+    app = ready(buttons(app, "accept-")[0].click())
+    assert [row.count("entail-proposed") for row in rows()] == [0, 1]
+    app = ready(buttons(app, "reject-")[1].click())
+    assert app.success
+    app = ready(app.button(key=f"draft-{tree}-n1").click())
+    assert rows()
+    assert CHAIN[2] not in "".join(rows()), "a rejected premise is not proposed again"
+    app = ready(app.segmented_control(key="view").set_value("History"))
+    assert "proposed 1st to come next by mine" in said(app)
+    assert "proposed 1st in a chain by mine, after 1 premise, 2 shown" in said(app)
+    app = turn("draft", "retrieved")
+    assert len(rows()) == retrieved
+    assert len(shared.log.history(tree).tree.root.children) == 2

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.steps import hears
-
 APP = Path(__file__).parents[1] / "apps" / "components_app.py"
 
 
@@ -40,6 +38,11 @@ def said(page: Page) -> Callable[..., None]:
             expect(page.get_by_text(re.compile(rf"\b{name}={re.escape(value)};"))).to_be_visible()
 
     return wait
+
+
+def hears(page: Page, stamp: str) -> None:
+    """Wait until the keyboard listens and knows this stamp."""
+    expect(page.locator("[data-listens]")).to_have_attribute("data-listens", stamp)
 
 
 @pytest.fixture
