@@ -8,13 +8,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import RESUMABLE, Job
@@ -23,7 +21,6 @@ from entail.trees.installation.archive import open_archive
 from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database, parse_url
 from tests.attack.conftest import FULL, Tally
 from tests.attack.forks import Fork, Report, Work, run
@@ -36,8 +33,6 @@ ROOM = [*range(30), *range(30, 400, 15)] if FULL else [0, 10, 60]
 
 PLAIN = ("is full", "No space left", "has room", "make room")
 """Words of an error by which a person knows what to do."""
-
-FACTS = [f"fact {number} of a corpus that needs some room" for number in range(800)]
 
 
 @pytest.fixture
@@ -172,27 +167,6 @@ def test_acts(disk: Path, url: str, tally: Tally) -> None:
             acts, tree = acts + 12, log.create(Create(hypothesis="h"), author="Ann")
 
     exhaust(disk, write, check, tally)
-
-
-@both
-def test_corpora(disk: Path, url: str, tally: Tally) -> None:
-    names = count()
-
-    def add(report: Report) -> None:
-        corpus = Corpus.of(f"corpus {name}", FACTS)
-        attempt(report, lambda: CorpusStore(open_database(url)).add_corpus(corpus, author="Ann"))
-
-    name = next(names)
-
-    def check(done: int) -> None:
-        nonlocal name
-        with closing(open_database(url)) as database:
-            store = CorpusStore(database)
-            corpora = [corpus for corpus in store.corpora() if corpus.name == f"corpus {name}"]
-            assert [corpus.count for corpus in corpora] == [len(FACTS)] * done
-        name = next(names)
-
-    exhaust(disk, add, check, tally)
 
 
 @both

@@ -9,19 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from entail.trees.installation.backup import backup, restore
 from entail.trees.installation.seed import SAMPLE_ID, seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.shares import Shares
 from tests.attack.conftest import Tally
 from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask
 
@@ -185,59 +182,6 @@ def test_media(app: Installation, tally: Tally) -> None:
     for path in paths:
         assert ask(app.port, "GET", path[:15] + "0" * 8 + path[23:])[0] == 404
     tally(attempts=len(paths), failures=0)
-
-
-def test_links_that_have_ended(app: Installation, monkeypatch: pytest.MonkeyPatch, tally: Tally) -> None:
-    """A link answers neither while its tree is archived, nor once it is revoked, also after a restore."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(app.folder / "data"))
-    with closing(open_database(app.url)) as database:
-        shares, log = Shares(database), TreeLog(database)
-        share = shares.share_tree(app.tree, author="Bob")
-
-        def status() -> int:
-            return ask(app.port, "GET", f"/shared/{share.token}")[0]
-
-        assert status() == 200
-        log.archive(app.tree, author="Bob")
-        assert status() == 404
-        log.archive(app.tree, author="Bob", archived=False)
-        assert status() == 200
-        saved = backup(app.folder / "links.zip", url=app.url, overwrite=True).file
-        shares.revoke(share.token)
-        assert status() == 404
-    restore(saved, url=app.url, replace=True)
-    assert status() == 404
-    tally(attempts=3, failures=0)
-
-
-def test_api(app: Installation, tally: Tally) -> None:
-    search = {"query": "sun", "premises": ["the sun is hot"], "k": 1}
-    assert ask(app.port, "POST", "/api/search", search)[0] == 401
-    assert ask(app.port, "POST", "/api/search", search, {"Authorization": "Bearer another"})[0] == 401
-    status = ask(app.port, "POST", "/api/search", search, {"Authorization": f"Bearer {TOKEN}"})[0]
-    assert status in (200, 422)
-    assert ask(app.port, "GET", "/api/health")[0] == 200
-    tally(attempts=4, failures=0)
-
-
-@pytest.mark.parametrize(
-    "path", ["/_stcore/metrics", "/_stcore/metrics/", "//_stcore/metrics", "/_stcore/%6detrics"]
-)
-def test_metrics(app: Installation, path: str) -> None:
-    status, _, body = ask(app.port, "GET", path)
-    if app.mode == "to-read":
-        assert b"# TYPE" not in body
-        if path == "/_stcore/metrics":
-            assert status == 401
-            assert ask(app.port, "GET", path, None, {"Authorization": f"Bearer {TOKEN}"})[0] == 200
-
-
-@pytest.mark.parametrize("path", ["/", "/Trees", "/_stcore/health", "/api/health", "/api/info", "/no/such"])
-def test_no_other_site_frames_an_answer(app: Installation, path: str) -> None:
-    headers = ask(app.port, "GET", path)[1]
-    assert headers["content-security-policy"] == "frame-ancestors 'self'"
-    assert headers["x-frame-options"] == "SAMEORIGIN"
-    assert headers["x-content-type-options"] == "nosniff"
 
 
 FORGERIES: dict[str, Callable[[Installation], Visitor]] = {

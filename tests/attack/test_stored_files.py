@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -36,7 +35,7 @@ from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
 from tests.attack.bad_files import damages
 from tests.attack.conftest import Tally
-from tests.attack.test_bad_files import EVERY, FULL, attempt
+from tests.attack.test_bad_files import EVERY, attempt
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STATUS = Status(state="done", since=NOW, queued=NOW, ended=NOW, attempt=1)
@@ -147,44 +146,6 @@ def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
             failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
-
-
-@pytest.mark.parametrize("kind", ["fifo", "loop", "link to a device"] if FULL else ["fifo"])
-def test_paths_of_no_regular_file(kind: str, tmp_path: Path, tally: Tally) -> None:
-    """None of them makes a reader wait, or read for ever."""
-    code = (
-        "from pathlib import Path; from tests.attack import test_stored_files as attack\n"
-        f"attack.read_odd_paths(Path({str(tmp_path)!r}), {kind!r})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    tally(attempts=len(FILES), failures=done.stdout.strip() != "{}")
-    assert done.stdout.strip() == "{}", done.stderr[-2000:]
-
-
-def read_odd_paths(folder: Path, kind: str) -> None:
-    """Print the failures of all readers but that of texts, which are mapped into memory."""
-    failures = {}
-    for name, (filename, content, read) in FILES.items():
-        path = folder / filename
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(content(path))
-        path.unlink()
-        if kind == "fifo":
-            os.mkfifo(path)
-        else:
-            path.symlink_to(path if kind == "loop" else "/dev/zero")
-        if name not in ("texts", "answer") and (failure := attempt(read, path)):
-            failures[name] = failure
-        path.unlink()
-    sys.stdout.write(f"{failures}\n")
 
 
 @pytest.mark.parametrize("earlier", [False, True])

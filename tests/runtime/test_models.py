@@ -24,14 +24,6 @@ def empty_cache() -> None:
         CACHE.tasks.clear()
 
 
-def test_all_share_one_index_of_a_corpus() -> None:
-    models = ModelCache()
-    first = models.get_or_start("tfidf", CORPUS, wait=30)
-    assert first.value is not None
-    assert models.get_or_start("tfidf", Corpus.of("one", ["snow is ice"]), wait=30) is not first
-    assert models.get_or_start("tfidf", CORPUS) is first
-
-
 @pytest.mark.parametrize("error", [RuntimeError("CUDA out of memory"), MemoryError()])
 def test_any_failure_is_an_error_of_the_task_and_can_be_retried(
     monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -107,9 +99,3 @@ def test_a_released_encoder_is_loaded_again(trained: Callable[..., Path]) -> Non
     assert again is not first
     assert again.value is not None
     first.value.search(["ba be"], k=1)  # a search in progress goes on
-
-
-def test_an_unknown_retriever_is_an_error_of_the_task() -> None:
-    task = ModelCache().get_or_start("nowhere", CORPUS)
-    assert "'nowhere'" in str(task.error)
-    assert task.done.is_set()

@@ -129,11 +129,6 @@ def test_groups_share_the_cache_and_not_their_keys() -> None:
     assert [task.value for task in other.tasks().values()] == [2]
 
 
-def test_threads_that_run_no_page_use_the_same_cache() -> None:
-    GROUP.get_or_start("outer", lambda _: finish(GROUP.get_or_start("inner", lambda _: 7)), wait=5)
-    assert [task.value for task in GROUP.tasks().values()] == [7, 7]
-
-
 def test_sizes_are_close_to_what_is_held() -> None:
     vectors = np.zeros((1000, 384), dtype=np.float32)
     assert size_in_bytes(vectors) == vectors.nbytes

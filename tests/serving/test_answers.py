@@ -1,7 +1,6 @@
 """Answers of a server, compared with the library."""
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi import APIRouter
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from entail.claims import existence_claim
@@ -22,11 +20,10 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
 from entail.index.factory import LEXICAL, retriever
-from entail.registry.models import promote
 from entail.serving.admission import ApiRoute
 from entail.serving.client import Client
 from entail.serving.messages import EncodeAnswer, Info, Limits, SearchAnswer
-from entail.serving.service import Service, ServiceDep
+from entail.serving.service import ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
@@ -146,15 +143,6 @@ def test_direction(gaussian: str, serve: Callable[..., Served], form: dict[str, 
     assert [row[0].score for row in hits] == pytest.approx(scores, rel=1e-3)
 
 
-def test_default_direction_model(gaussian: str, tiny_home: Path, serve: Callable[..., Served]) -> None:
-    for other in ("a-first", "gausscse-minilm"):
-        shutil.copytree(tiny_home / gaussian, tiny_home / other)
-    with Client(serve(others=[gaussian, "a-first", "gausscse-minilm"]).url) as client:
-        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
-        promote(gaussian, by="Ann", anyway=True)
-        assert client.direction(["ba"], ["be"]).encoder == gaussian
-
-
 def test_without_an_encoder_of_gaussians(served: Served) -> None:
     for reply in (
         served.post("/direction", first=["ba"], second=["be"]),
@@ -172,36 +160,6 @@ def test_claims(served: Served) -> None:
     assert [(r.question, r.claim, r.rule) for r in records] == [(c.question, c.text, c.rule) for c in claims]
     assert [record.fallback for record in records] == [False, False, True]
     assert (records[0].statement, stated.statement) == (None, "Rome won in 202 BC.")
-
-
-def test_replaced_encoder_is_loaded_again(
-    trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("entail.serving.service.CATALOGUE_SECONDS", 0.0)
-    service = Service()
-    assert "mine" not in service.entries()
-    trained("mine")
-    before = service.encoder("mine")
-    assert service.encoder("mine") is before
-    config = before.entry.path / "adapter_config.json"
-    config.write_text(config.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    assert service.encoder("mine").revision != before.revision
-    service.close()
-
-
-def test_an_index_that_failed_is_built_at_the_next_request(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failures = [MemoryError("no room")]
-
-    def fail_once(*arguments: Any, **options: Any) -> Any:
-        if failures:
-            raise failures.pop()
-        return retriever(*arguments, **options)
-
-    monkeypatch.setattr("entail.runtime.models.retriever", fail_once)
-    fields = {"queries": ["ice"], "corpus": "grove", "k": 1, "retriever": "tfidf"}
-    assert [served.post("/search", **fields).status for _ in range(2)] == [500, 200]
 
 
 def test_info(both: Served) -> None:
@@ -242,9 +200,8 @@ class Count(BaseModel):
     words: list[str]
 
 
-@pytest.mark.parametrize("route", [APIRoute, ApiRoute])
-def test_additional_router(serve: Callable[..., Served], route: type[APIRoute]) -> None:
-    router = APIRouter(route_class=route)
+def test_additional_router(serve: Callable[..., Served]) -> None:
+    router = APIRouter(route_class=ApiRoute)
 
     @router.post("/count")
     async def count(request: Count, service: ServiceDep) -> dict[str, int]:
@@ -256,5 +213,4 @@ def test_additional_router(serve: Callable[..., Served], route: type[APIRoute]) 
     assert served.post("/count", words=["a", "b"]).json == {"count": 2}
     assert served.post("/count", words=3).error["field"] == "words"
     failed = served.post("/count", words=[])
-    assert (failed.status, failed.error["kind"]) == (500, "internal")
-    assert "secret" not in failed.body.decode()
+    assert (failed.status, failed.error["kind"], "secret" in str(failed.body)) == (500, "internal", False)
