@@ -1,26 +1,10 @@
 """Command line ``entail ...``: thin wrappers of library functions.
 
-A command is a function of a module in `_PARTS`, or of a new one with its name there::
-
-    app = typer.Typer()                             # single commands: `entail backup`
-    app = typer.Typer(name="evaluate", help="...")  # a group: `entail evaluate premises`
-
-    @command(app)
-    def backup(
-        file: Annotated[Path, typer.Argument(help="File to write.")],
-        overwrite: Annotated[bool, "Replace an existing FILE."] = False,
-    ) -> Report:
-        \"\"\"Back up trees, corpora, authors and models into one file.\"\"\"
-        from entail.trees.installation.backup import write_backup  # imports that take time
-
-        with progress_bar() as progress:
-            written = write_backup(file, overwrite=overwrite, progress=progress)
-        return Report(data=written.to_json(), text=f"wrote {written.trees:,} trees to {file}")
-
-It calls one library function and returns a `Report`; `console.command` adds ``--json``, ``--progress`` and
-``--debug``, prints the report and keeps stdout clean. Checks stay in the library, so a missing file is an
-error of `entail.errors` (exit code 1), not one of usage (2). Modules import only the standard library, typer
-and `entail.cli` at the top: ``entail --help`` is quick.
+A command is a function of a module in `_PARTS`, decorated by `console.command`. It calls one library
+function and returns a `Report`; the decorator adds ``--json``, ``--progress`` and ``--debug``, prints the
+report and keeps stdout clean. Checks stay in the library, so a missing file is an error of `entail.errors`
+(exit code 1), not one of usage (2). Modules import only the standard library, typer and `entail.cli` at the
+top: ``entail --help`` is quick.
 """
 
 from __future__ import annotations
@@ -36,7 +20,7 @@ import typer
 from entail.cli import console
 from entail.version import __version__
 
-_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "promote", "rank", "train")
+_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "rank", "train")
 
 
 def _print_version(is_requested: bool) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, describe, progress_bar
-from entail.cli.options import CorpusFile, Limit, Out, TreesFile, active_or_packaged, options_of
-from entail.cli.rank import RankingOptions
+from entail.cli.options import CorpusFile, Device, Limit, Out, TreesFile, active_or_packaged
+from entail.cli.rank import MaxLength, MinLength, ScorerName, Visible, make_ranker
 from entail.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -215,18 +215,20 @@ def _judge(reading: NliReading, name: str) -> dict[str, Any]:
 
 
 @command(app)
-@options_of(RankingOptions, into="how")
 def chains(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
     questions: Annotated[Path, "Questions with explanations, as released 2019 or 2020."],
+    scorer: ScorerName = None,
+    k: Visible = 60,
+    length: MaxLength = 9,
+    min_length: MinLength = 3,
     limit: Limit = None,
+    device: Device = None,
     out: Annotated[
         Path | None,
         "Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
         "the scorer's card, which `entail promote` compares.",
     ] = None,
-    *,
-    how: RankingOptions,
 ) -> Report:
     """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020."""
     import numpy as np
@@ -240,8 +242,9 @@ def chains(
     selected = reading.usable[:limit]
     measured = with_gold(selected)
     with progress_bar() as progress:
-        loaded = how.load(facts, progress=progress)
-        ranked = list(loaded.rank(measured, progress=progress))
+        search = {"k": k, "length": length, "min_length": min_length}
+        rank, settings = make_ranker(facts, scorer, **search, device=device, progress=progress)
+        ranked = list(rank(measured))
     rankings = {entry.question.id: entry.ranking for entry in ranked}
     none = np.empty(0, dtype=np.int64)
     evaluation = evaluate_chains(selected, facts, [rankings.get(question.id, none) for question in selected])
@@ -252,16 +255,16 @@ def chains(
         "source": reading.source,
         "facts": len(facts),
         "digest": digest_of(measured, facts),
-        "settings": loaded.settings,
+        "settings": settings,
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
         "truncated": sum(entry.dropped != 0 for entry in ranked),
     }
     # What the ranking depends on next to scorer and speed.
-    conditions = [f"{name} {loaded.settings.get(name)}" for name in ("k", "length", "least")]
+    conditions = [f"{name} {settings.get(name)}" for name in ("k", "length", "least")]
     figures["measured"] = result_rows(
-        loaded.settings.get("scorer"),
+        settings.get("scorer"),
         Figure(
             task="chains",
             data=", ".join(

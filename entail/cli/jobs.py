@@ -1,17 +1,25 @@
-"""``entail jobs``: queued trainings."""
+"""``entail jobs`` and ``entail promote``: queued trainings, and the models in use."""
 
 from __future__ import annotations
 
+import shlex
+from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entail.cli.console import Report, command, describe, login_name, table
+from entail.cli.console import Report, command, describe, login_name, progress_bar, table
 from entail.errors import SettingsError
+from entail.training.method import Role
 
 if TYPE_CHECKING:
+    from entail.data.records import Corpus
+    from entail.evaluation.retrieval.paired import PairedComparison
     from entail.jobs.jobs import Jobs
     from entail.jobs.record import Job
+    from entail.progress import ProgressCallback
+    from entail.registry.models import Active
 
 app = typer.Typer()
 
@@ -104,3 +112,124 @@ def _state(job: Job) -> str:
     if job.state == "cancelling" and job.cancelled_by:
         return f"cancel requested by {job.cancelled_by}"
     return f"{job.state} ({job.status.ending})" if job.status.ending else job.state
+
+
+@command(app)
+def promote(
+    encoder: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ENCODER",
+            help="Name of an encoder, a scorer of facts or a re-ranker. Without: show what is active.",
+        ),
+    ] = None,
+    corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
+    back: Annotated[bool, "Restore what was active before."] = False,
+    anyway: Annotated[bool, "Also without a comparison, or if it does worse."] = False,
+    role: Annotated[Role | None, "With --back: the role to roll back, instead of that of retrievers."] = None,
+) -> Report:
+    """Make a model the active one of its role; open pages follow within seconds.
+
+    A retriever is compared with the active one on the dev data of its job, and refused if it does worse. An
+    encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one
+    of the Trees page, each for all corpora.
+    """
+    from entail.registry.models import active, card_figures, roll_back
+    from entail.registry.models import promote as activate
+    from entail.registry.roles import DESCRIPTIONS, role_of
+
+    if (encoder is None and anyway) or (encoder is not None and (back or role)):
+        raise SettingsError("expected --anyway with an ENCODER, and --back and --role without one")
+    premises_of_corpus = _corpus(corpus)
+    corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
+    if back:
+        if corpus is not None and role not in (None, "retriever"):
+            raise SettingsError(f"the model for {role} is the same for all corpora; leave out --corpus")
+        roll_back(corpus, role=role or "retriever", by=login_name())
+        return _active(corpus)
+    if encoder is None:
+        return _active(corpus)
+    model_role = role_of(encoder)
+    if model_role != "retriever" and corpus:
+        raise SettingsError(f"{encoder} is for {model_role} in all corpora; leave out --corpus")
+    now = active(corpus, role=model_role)
+    rows = card_figures(encoder, now) if model_role != "retriever" else []
+    with progress_bar() as progress:
+        comparison = _comparison(encoder, now, corpus, progress=progress)
+        pointer = activate(
+            encoder,
+            by=login_name(),
+            corpus=corpus,
+            evaluation=comparison,
+            premises=premises_of_corpus,
+            anyway=anyway,
+            number=now.number,
+            progress=progress,
+        )
+    card_rows = [asdict(row) | {"same_data": row.same_data} for row in rows]
+    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {model_role}"
+    lines = [
+        str(comparison or ""),
+        describe({"measures": card_rows}) if now.encoder not in ("", encoder) else "",
+        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[model_role]} for {corpus or 'all corpora'} "
+        f"now; `entail promote --back {option}` undoes it",
+    ]
+    return Report(
+        data=pointer.to_json() | ({"known": card_rows} if model_role != "retriever" else {}),
+        text="\n\n".join(filter(None, lines)),
+    )
+
+
+def _comparison(
+    name: str, now: Active, corpus: str | None, *, progress: ProgressCallback | None
+) -> PairedComparison | None:
+    """Compare on the dev data of the model's job; reuse the job's own comparison."""
+    from entail.jobs.candidates import compare_anew, find_candidate
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    candidate = find_candidate(jobs, name)
+    if candidate is None or candidate.evaluation is None:
+        return None
+    if not now.revision or not candidate.is_outdated(now.revision):
+        return candidate.evaluation
+    return compare_anew(jobs, candidate.job.id, corpus=corpus, progress=progress)
+
+
+def _corpus(name: str | None) -> Corpus | None:
+    if name is None:
+        return None
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database
+
+    with closing(open_database()) as database:
+        store = CorpusStore(database)
+        return store.corpus(store.find(name).id)
+
+
+def _active(corpus: str | None) -> Report:
+    from entail.registry.models import active
+    from entail.registry.pointers import history, list_moves, list_pointers
+    from entail.registry.roles import PACKAGED_MODELS
+
+    pointers, active_models = list_pointers(), {role: active(role=role) for role in PACKAGED_MODELS}
+    moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
+    in_use = [("all corpora", active()), *active_models.items()]
+    about = {
+        "active models": [
+            *({"for": name, "encoder": now.encoder, "revision": now.revision} for name, now in in_use),
+            *({"for": p.corpus, "encoder": p.encoder, "revision": p.revision} for p in pointers if p.corpus),
+        ],
+        "moves": [
+            {"number": m.number, "role": m.role, "encoder": m.encoder, "by": m.by, "at": f"{m.at:%F %H:%M}"}
+            for m in moves
+        ],
+        "notices": [now.notice for now in active_models.values() if now.notice],
+    }
+    data = {
+        "active": active(corpus).to_json(),
+        "pointers": [pointer.to_json() for pointer in pointers],
+        "history": [move.to_json() for move in moves],
+        "in_use": {role: now.to_json() for role, now in active_models.items()},
+    }
+    return Report(data=data, text=describe(about))

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_SIZES_SHOWN = ("checkpoints of jobs", "backups", "logs of app and command line")
-
 
 @command(app, "app")
 def serve_app(
@@ -82,13 +80,14 @@ def backup(
 
     The backup holds the models of the data folder, and no cached vectors.
     """
+    from entail.operations.storage import in_words
     from entail.trees.installation.backup import backup
 
     with progress_bar() as progress:
         done = backup(file, overwrite=overwrite, progress=progress)
     return Report(
         data={"file": str(done.file), "bytes": done.size, "rows": dict(done.rows), "models": done.models},
-        text=f"wrote {_counts(done.rows)} to {done.file} ({_size(done.size)})",
+        text=f"wrote {_counts(done.rows)} to {done.file} ({in_words(done.size)})",
     )
 
 
@@ -131,29 +130,26 @@ def doctor() -> Report:
     """
     from entail.jobs.jobs import Jobs
     from entail.operations.doctor import diagnose
-    from entail.operations.storage import measure_storage
+    from entail.operations.storage import in_words, measure_storage
     from entail.runtime.machine import inspect_machine
 
     with progress_bar() as progress:
         diagnosis = diagnose(progress=progress)
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
-    data, database = diagnosis.data, diagnosis.database
+    database = diagnosis.database
     rows: dict[str, Any] = {
         **diagnosis.versions,
-        "device": f"{diagnosis.device['asked']}, GPUs: {diagnosis.device['gpus']}",
-        **{gpu.name: f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free" for gpu in machine.gpus},
-        "memory": f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores",
-        "data folder": f"{data['folder']} ({_size(data['free_bytes'])} free)",
-        "cached vectors": _size(data["vectors_bytes"]),
-        "own models": _size(data["models_bytes"]),
-        **{use.what: _size(use.size) for use in room.kept if use.what in _SIZES_SHOWN},
+        "device": diagnosis.device,
+        **{gpu.name: f"{in_words(gpu.total - gpu.used)} free" for gpu in machine.gpus},
+        "memory": f"{in_words(machine.memory_free)} of {in_words(machine.memory)} free",
+        "data folder": f"{room.folder} ({in_words(room.free)} free)",
+        **{use.what: in_words(use.size) for use in room.kept},
         "jobs": f"{waiting} waiting, workers alive: {len(workers)}",
         "database": f"{database['url']}: {database['state']}",
     }
     if "rows" in database:
-        about = f"{_size(database['bytes'])}, revision {database['revision']}, {_counts(database['rows'])}"
-        rows["contents"] = about
+        rows["contents"] = f"revision {database['revision']}, {_counts(database['rows'])}"
     wrong = [f"PROBLEM: {problem}" for problem in diagnosis.problems] or ["no problems found"]
     since = [{"host": w.host, "pid": w.pid, "since": w.since.isoformat()} for w in workers]
     return Report(
@@ -176,10 +172,6 @@ def _counts(rows: Mapping[str, int]) -> str:
         "premises": ("premise", "premises"),
     }
     return ", ".join(f"{rows[name]:,} {nouns[rows[name] != 1]}" for name, nouns in named.items())
-
-
-def _size(size: int) -> str:
-    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"
 
 
 @command(app)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from entail.training.fields import Field, fields_of
+from entail.training.fields import Field
 
 if TYPE_CHECKING:
     from entail.training.method import Role
@@ -27,21 +26,6 @@ TreesFile = Annotated[
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first ones.", metavar="N")]
 Out = Annotated[Path | None, "Also write the figures to a result file."]
 Device = Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."]
-
-
-def options_of(config_type: type[Any], *, into: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command one option per field of a dataclass, and an instance as parameter `into`."""
-    fields = fields_of(config_type)
-
-    def decorate(command: Callable[..., R]) -> Callable[..., R]:
-        @functools.wraps(command)
-        def run(*args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - whatever the command takes
-            config = config_type(**{field.name: kwargs.pop(field.name) for field in fields})
-            return command(*args, **{into: config}, **kwargs)
-
-        return with_options(run, map(option_of, fields), instead_of=into)
-
-    return decorate
 
 
 def with_options(

@@ -11,7 +11,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from entail.data.reading import size_of
 from entail.errors import DatabaseError
 from entail.operations.cleaning import restore_leftovers
 from entail.operations.storage import existing_parent
@@ -34,8 +33,7 @@ class Diagnosis:
     """Findings as JSON values; a problem is a line with its remedy."""
 
     versions: Mapping[str, str]
-    device: Mapping[str, Any]
-    data: Mapping[str, Any]
+    device: str
     database: Mapping[str, Any]
     problems: tuple[str, ...]
 
@@ -51,15 +49,17 @@ def diagnose(*, progress: ProgressCallback | None = None) -> Diagnosis:
         SettingsError: If an environment variable has an invalid value.
     """
     settings = load_settings()
-    device = {"asked": settings.device, "gpus": len(list_gpus())}
-    data = _data(settings)
     database, wrong = _database(settings, progress)
     return Diagnosis(
         versions=versions(),
-        device=device,
-        data=data,
+        device=settings.device,
         database=database,
-        problems=(*_package_problems(), *_device_problems(device), *_data_problems(settings, data), *wrong),
+        problems=(
+            *_package_problems(),
+            *_device_problems(settings.device),
+            *_data_problems(settings),
+            *wrong,
+        ),
     )
 
 
@@ -81,30 +81,21 @@ def _package_problems() -> Iterator[str]:
         yield f"expected one FAISS, found {installation}; make a new environment from requirements.txt"
 
 
-def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
-    name, gpus = str(device["asked"]), int(device["gpus"])
+def _device_problems(name: str) -> Iterator[str]:
+    gpus = len(list_gpus())
     kind, _, number = name.partition(":")
     if kind == "cuda" and gpus <= (int(number[:9]) if number.isdecimal() else 0):
         count = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
         yield f"ENTAIL_DEVICE asks for {name!r}, but the driver shows {count}; set it to auto or cpu"
 
 
-def _data(settings: Settings) -> dict[str, Any]:
+def _data_problems(settings: Settings) -> Iterator[str]:
     folder = existing_parent(settings.data_dir)
-    return {
-        "folder": str(settings.data_dir),
-        "free_bytes": shutil.disk_usage(folder).free,
-        "vectors_bytes": size_of(settings.vectors_dir),
-        "models_bytes": size_of(settings.data_dir / "models"),
-    }
-
-
-def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]:
-    folder = existing_parent(settings.data_dir)
+    free = shutil.disk_usage(folder).free
     if not folder.is_dir() or not _writable(folder):
         yield f"{folder} is not writable; make it so, or set ENTAIL_DATA_DIR to a writable folder"
-    if data["free_bytes"] < LITTLE_SPACE:
-        yield f"the disk of {folder} has only {data['free_bytes'] // 2**20} MiB of free space; free some"
+    if free < LITTLE_SPACE:
+        yield f"the disk of {folder} has only {free // 2**20} MiB of free space; free some"
     for item in restore_leftovers(settings):
         yield f"{item.path} is left of a backup or restore ({item.what}); `entail clean {item.id}` removes it"
 

@@ -122,14 +122,13 @@ def active_name(role: Role, names: Collection[str]) -> str | None:
 
     Cheaper than `active` where no model was promoted: pages and requests call it again and again.
     """
-    now = _find_promoted(role)
-    return now.encoder if now is not None and now.encoder in names else _fallback(role, names)
-
-
-def fallback_notice(role: Role) -> str | None:
-    """Return why a role uses the fallback instead of the promoted model; None where it does not."""
-    now = _find_promoted(role)
-    return now.notice if now is not None else None
+    with contextlib.suppress(PromotionError):
+        if current_pointer(role=role) is None:
+            return _fallback(role, names)
+    now = active(role=role)
+    if now.notice is not None:
+        _warn_once(now.notice)
+    return now.encoder if now.encoder in names else _fallback(role, names)
 
 
 def promote(
@@ -275,17 +274,6 @@ def is_shipped(name: str) -> bool:
     """Return whether a model is one that ships with the package, not one of the user's of the same name."""
     folder = model_folder(name)
     return folder is not None and folder.parent == load_settings().shipped_models_dir
-
-
-def _find_promoted(role: Role) -> Active | None:
-    """Return the active model of a role, if one was promoted."""
-    with contextlib.suppress(PromotionError):
-        if current_pointer(role=role) is None:
-            return None
-    now = active(role=role)
-    if now.notice is not None:
-        _warn_once(now.notice)
-    return now
 
 
 @functools.cache

@@ -67,15 +67,10 @@ class Client:
         self._http.close()
 
     def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: str | None = None,
-        tower: Tower = "query",
-        normalised: bool = True,
+        self, texts: Sequence[str], *, encoder: str | None = None, tower: Tower = "query"
     ) -> NDArray[np.float32]:
         """Return vectors, shape (texts, d), by default of the active encoder."""
-        answer = self._encode(texts=texts, encoder=encoder, tower=tower, normalised=normalised)
+        answer = self._encode(texts=texts, encoder=encoder, tower=tower)
         if answer.log_variances is not None:
             message = f"expected an encoder of points, found {answer.encoder!r}; call encode_gaussians"
             raise ServingError(message, field="encoder")
@@ -83,7 +78,7 @@ class Client:
 
     def encode_gaussians(self, texts: Sequence[str], *, encoder: str) -> Gaussians:
         """Return one Gaussian a text, in order."""
-        return self._encode(texts=texts, encoder=encoder, normalised=False).gaussians()
+        return self._encode(texts=texts, encoder=encoder).gaussians()
 
     def search(self, queries: Sequence[str], **options: Any) -> messages.SearchAnswer:  # noqa: ANN401 - fields of the request
         """Return the nearest premises of each query, from a `corpus` by name or from `premises`.

@@ -123,21 +123,15 @@ class EncodeRequest(Message):
     texts: Texts = Field(description="Texts, each encoded alone.")
     encoder: Name | None = Field(None, description="Encoder of `GET /info`; default: the active one.")
     tower: Tower = Field("query", description="Tower that encodes.")
-    normalised: bool = Field(
-        True,
-        description="Whether to scale vectors to length 1, those of premises by the root of their dimension "
-        "where the encoder is by dot product. Leave it out for an encoder of Gaussians.",
-    )
 
 
 class EncodeAnswer(Message):
-    """Vectors of texts, in order; for Gaussians means and log variances."""
+    """Vectors of texts, scaled as a search compares them; of Gaussians means and log variances."""
 
     encoder: str
     revision: str = Field(description="Changes with the weights; do not compare vectors of two revisions.")
     tower: Tower
     dimension: int = Field(description="Length of a vector.")
-    normalised: bool
     vectors: list[list[float]] = Field(description="Means for an encoder of Gaussians.")
     log_variances: list[list[float]] | None = Field(None, description="Of Gaussians; else null.")
 
@@ -154,7 +148,6 @@ class EncodeAnswer(Message):
             revision=revision,
             tower=request.tower,
             dimension=means.shape[1],
-            normalised=request.normalised and variances is None,
             vectors=means.tolist(),
             log_variances=None if variances is None else variances.tolist(),
         )
@@ -189,7 +182,6 @@ class SearchRequest(Message):
     )
     reranker: Name | None = Field(None, description="Re-ranker of `GET /info`; at most 16 queries.")
     k: int = Field(10, ge=1, le=LIMITS.k, description="Hits a query; fewer in a smaller corpus.")
-    exclude_own: bool = Field(False, description="Leave a query's own text out of its hits.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -13,7 +13,6 @@ from entail.arcf.scoring.scorer import METHOD, ListedScorer, list_scorers
 from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
-from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.cross.reranker import list_rerankers
 from entail.encoders.device import device_name
@@ -64,14 +63,7 @@ def _encode(service: Service, request: messages.EncodeRequest) -> messages.Encod
     encoder = service.encoder(request.encoder)
     about = {"encoder": encoder.name, "revision": encoder.revision}
     if encoder.entry.gaussian is None:
-        vectors = encoder.encode(request.texts, request.tower, normalised=request.normalised)
-        return messages.EncodeAnswer.of(vectors, request, **about)
-    if request.normalised and "normalised" in request.model_fields_set:
-        message = (
-            f"expected nothing or false with {encoder.name!r}, found true: it makes Gaussians, whose means "
-            "are not normalised; in Python call Client.encode_gaussians"
-        )
-        raise ServingError(message, field="normalised")
+        return messages.EncodeAnswer.of(encoder.encode(request.texts, request.tower), request, **about)
     return messages.EncodeAnswer.of(GaussianEncoder(encoder).encode(request.texts), request, **about)
 
 
@@ -101,17 +93,16 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
         index = service.index(name, corpus, current_call.get(), direction=way)
     if request.reranker is not None:
         index = rerank(index, corpus, service.reranker(request.reranker))
-    k = request.k + request.exclude_own
     if isinstance(index, GaussianIndex):
-        hits = index.search(request.queries, k=k, direction=way)
+        hits = index.search(request.queries, k=request.k, direction=way)
     else:
-        hits = index.search(request.queries, k=k)
+        hits = index.search(request.queries, k=request.k)
     return messages.SearchAnswer(
         retriever=index.name,
         revision=index.manifest.revision,
         direction=direction,
         **_about(corpus, info),
-        hits=_to_messages(hits, corpus, request),
+        hits=_to_messages(hits, corpus),
     )
 
 
@@ -132,14 +123,15 @@ def _direction(service: Service, name: str, request: messages.SearchRequest) -> 
     return None
 
 
-def _to_messages(hits: Hits, corpus: Corpus, request: messages.SearchRequest) -> list[list[messages.Hit]]:
-    answers = []
-    for query, *row in zip(request.queries, hits.positions.tolist(), hits.scores.tolist(), strict=True):
-        own = premise_key(query) if request.exclude_own else None
-        pairs = [(p, score) for p, score in zip(*row, strict=True) if corpus.keys[p] != own]
-        ranked = enumerate(pairs[: request.k], start=1)
-        answers.append([messages.Hit(rank=n, score=score, **_text(corpus, p)) for n, (p, score) in ranked])
-    return answers
+def _to_messages(hits: Hits, corpus: Corpus) -> list[list[messages.Hit]]:
+    rows = zip(hits.positions.tolist(), hits.scores.tolist(), strict=True)
+    return [
+        [
+            messages.Hit(rank=rank, score=score, **_text(corpus, position))
+            for rank, (position, score) in enumerate(zip(*row, strict=True), start=1)
+        ]
+        for row in rows
+    ]
 
 
 @queries.post("/direction", summary="Which of two sentences entails the other")

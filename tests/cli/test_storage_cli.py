@@ -57,11 +57,11 @@ def test_damaged_database(tree: str, data: Path, tmp_path: Path, capsys: pytest.
 def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    pieces = ("entail ", "python", "torch", "device", str(data), "cached vectors", "revision")
+    pieces = ("entail ", "python", "torch", "device", str(data), "vectors of premises", "revision")
     for piece in (*pieces, "1 tree, 1 act"):
         assert piece in out
     assert "PROBLEM" not in out
     report = run_json("doctor")
     assert (report["problems"], report["database"]["rows"]["trees"]) == ([], 1)
-    expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
+    expected = {"versions", "device", "database", "problems", "machine", "room", "jobs"}
     assert set(report) == expected

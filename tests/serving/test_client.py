@@ -38,7 +38,7 @@ def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request],
 def test_encode() -> None:
     api_client, requests, _ = client(ANSWER)
     np.testing.assert_array_equal(api_client.encode(("a", "b"), tower="premise"), np.eye(2, 3))
-    fields = {"texts": ["a", "b"], "encoder": None, "tower": "premise", "normalised": True}
+    fields = {"texts": ["a", "b"], "encoder": None, "tower": "premise"}
     assert json.loads(requests[0].content) == fields
     assert requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 

@@ -65,12 +65,9 @@ def test_a_new_installation_has_no_problems(own_data_folder: Path) -> None:
     assert diagnosis.versions["entail"]
     json.dumps(diagnosis.to_json(), allow_nan=False)
     open_database().close()
-    (own_data_folder / "vectors").mkdir()
-    (own_data_folder / "vectors" / "v.npy").write_bytes(b"x" * 1000)
     diagnosis = diagnose()
     assert (diagnosis.problems, diagnosis.database["state"]) == ((), "well")
     assert diagnosis.database["url"] == f"sqlite:///{own_data_folder / 'entail.db'}"
-    assert diagnosis.data["vectors_bytes"] == 1000
 
 
 def test_a_damaged_file_and_a_server_out_of_reach_are_problems(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from entail.registry.models import active_name, fallback_notice
+from entail.registry.models import active, active_name
 from entail.training.method import Role
 from entail.ui.shared.text import label
 
@@ -40,5 +40,5 @@ def pick_model(role: Role, key: str, names: Collection[str]) -> tuple[str, list[
 
 def draw_notice(role: Role) -> None:
     """Warn where another model than the promoted one is active."""
-    if words := fallback_notice(role):
+    if words := active(role=role).notice:
         st.warning(label(words), icon=":material/swap_horiz:")
