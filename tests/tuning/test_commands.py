@@ -1,7 +1,6 @@
 """Both stages from the command line and in the queue of trainings."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from entail.training.fields import values_of
 from entail.training.method import method
 from entail.tuning.method import evaluate, preview
 from entail.tuning.source import PassageSource, TuningSource
-
-Trained = Callable[..., Path]
 
 SMALL = [
     *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "batch_size=8", "--set", "max_length=32")
@@ -47,11 +44,7 @@ def test_both_stages_from_the_command_line(
 
 
 def test_negatives_that_a_file_gives_need_no_bm25(
-    tiny_home: Path,
-    tmp_path: Path,
-    passages_and_questions: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tiny_home: Path, tmp_path: Path, passages_and_questions: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retrieval, "MOST_BM25", 3)
     texts, questions = passages_and_questions
@@ -68,12 +61,9 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     file.write_text(json.dumps(rows), encoding="utf-8")
     run = ["train", "dpr", "--questions", str(file), *SMALL, "--out", str(tiny_home / "mine")]
     assert main(run) == 0
-    assert "16 questions" in capsys.readouterr().out
     file.write_text(json.dumps([*rows, {**rows[0], "hard_negative_ctxs": []}]), encoding="utf-8")
     assert main([*run, "--no-resume"]) == 1
-    assert "1 of 17 questions" in capsys.readouterr().err
     assert main([*run, "--no-resume", "--set", "depth=0"]) == 0
-    assert "17 questions" in capsys.readouterr().out
 
 
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
@@ -123,8 +113,5 @@ def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
     assert absolute(source)["nli"] == ["snli"]
     assert absolute(source)["questions"] == str(squad["train"])
     assert method("tuning").make_source(values_of(source)) == source
-
-
-def test_questions_are_required() -> None:
     with pytest.raises(SettingsError):
         TuningSource()

@@ -88,13 +88,6 @@ def test_the_index_of_a_stock_model_ranks_by_inner_product(dot_base: Path, tmp_p
         np.testing.assert_allclose(index.scores(["be", *TEXTS]), products / lengths / 4, rtol=2e-3)
 
 
-def test_unit_vectors_of_earlier_versions_are_not_taken_for_its_own(dot_base: Path) -> None:
-    entry = resolve("dotted")
-    assert entry.revision is not None
-    assert entry.premise_revision == f"{entry.revision}+dot"
-    assert resolve("tiny").premise_revision == resolve("tiny").revision
-
-
 def test_what_was_trained_by_cosine_stays_so(
     dot_base: Path, tiny_home: Path, examples: Examples, tmp_path: Path
 ) -> None:
@@ -109,12 +102,10 @@ def test_what_was_trained_by_cosine_stays_so(
     for name in ("adapter", "whole", str(exported)):
         assert resolve(name).similarity == "cosine"
         assert np.linalg.norm(load(name).encode_premises(TEXTS), axis=1) == pytest.approx(1, abs=1e-5)
+    assert resolve(export_encoder("dotted", tmp_path / "out").folder).similarity == "dot"
+    # Unit vectors of earlier versions are not taken for its own.
+    assert resolve("dotted").premise_revision == f"{resolve('dotted').revision}+dot"
     # An earlier version left the base's declaration in the folder.
     settings = dot_base / "config_sentence_transformers.json"
     (tiny_home / "whole" / settings.name).write_bytes(settings.read_bytes())
     assert resolve("whole").similarity == "cosine"
-
-
-def test_an_export_declares_the_dot_product(dot_base: Path, tmp_path: Path) -> None:
-    out = export_encoder("dotted", tmp_path / "out").folder
-    assert resolve(out).similarity == "dot"
