@@ -6,7 +6,7 @@ import json
 import os
 import random
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,38 +20,22 @@ VALUES: list[Any] = [
 RAW: dict[str, bytes] = {
     "empty": b"",
     "blank": b" \n\t\r\n",
-    "lines": b"\n" * 10_000,
     "nul": b"\0" * 1000,
     "brackets": b"[" * 100_000,
     "objects": b'{"a":' * 100_000,
     "long number": b"1" * 10_000,
-    "long exponent": b"1e" + b"9" * 1000,
     "nan": b"NaN",
-    "infinity": b'{"a": -Infinity}',
     "long line": b"x" * 2_000_000,
     "quote": b'"' + b"a,b\n" * 1000,
-    "quotes": b'"' * 100_001,
-    "tabs": b"\t" * 100_000,
-    "commas": b"," * 100_000,
     "half surrogate": b'{"text": "\\ud800"}',
-    "raw surrogate": b"\xed\xa0\x80",
-    "overlong": b"\xc0\xaf",
-    "latin": "caf\u00e9 na\u00efve\n".encode("latin-1"),
     "utf-7": b"+AGE-",
     "marks": b"\xef\xbb\xbf" * 3 + b"x",
     "utf-16 cut": "ice\n".encode("utf-16")[:-1],
-    "utf-32": "ice\n".encode("utf-32"),
     "zip": b"PK\x03\x04" + b"\0" * 100,
-    "pdf": b"%PDF-1.7\n",
     "png": b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
-    "elf": b"\x7fELF" + b"\0" * 100,
     "pickle": b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94.",
-    "sqlite": b"SQLite format 3\0" + b"\0" * 100,
     "gzip mark": b"\x1f\x8b",
     "gzip cut": gzip.compress(b"ice is cold\n" * 1000)[:40],
-    "gzip of gzip": gzip.compress(gzip.compress(b"ice")),
-    "script": b"#!/bin/sh\nrm -rf /\n",
-    "html": b"<!DOCTYPE html><html><body>ice</body></html>",
     "yaml": b"--- !!python/object/apply:os.system ['id']\n",
     "separators": "a\u2028b\u2029c\x85d\x0be\x0cf".encode(),
 }
@@ -77,7 +61,7 @@ def damages(content: bytes, seed: int) -> Iterator[tuple[str, bytes]]:
     text = content.decode()
     for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "utf-7", "cp037"):
         yield encoding, text.encode(encoding)
-    for name, end in (("carriage returns", "\r"), ("windows", "\r\n"), ("odd", "\n\r"), ("unit", "\x1f")):
+    for name, end in (("carriage returns", "\r"), ("odd", "\n\r"), ("unit", "\x1f")):
         yield name, text.replace("\n", end).encode()
     packed = gzip.compress(content)
     yield "gzip", packed
@@ -133,12 +117,6 @@ def _places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
     )
     for key, child in children:
         yield from _places(child, (*before, key))
-
-
-def _children(value: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
 
 
 def _changed(document: Any, path: tuple[Any, ...], value: Any) -> Any:
