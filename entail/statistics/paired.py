@@ -173,9 +173,10 @@ def _compare(
     )
     return [
         ComparedFigure(
-            PairedDifference(*values, low, high, p, better, worse, len(first)), (tuple(own), tuple(rival))
+            PairedDifference(of_first, of_second, low, high, p, better, worse, len(first)),
+            (tuple(own), tuple(rival)),
         )
-        for values, own, rival, (low, high), p, better, worse in rows
+        for (of_first, of_second), own, rival, (low, high), p, better, worse in rows
     ]
 
 

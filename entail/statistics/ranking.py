@@ -183,7 +183,8 @@ def ndcg(gold: GoldRanks) -> Values:
     array([0.9197])
     """
     ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, int(gold.counts.max(initial=0)) + 1)))
-    return gold.per_query(1.0 / np.log2(1.0 + gold.ranks)) / ideal[gold.counts - 1]
+    gains: Values = gold.per_query(1.0 / np.log2(1.0 + gold.ranks)) / ideal[gold.counts - 1]
+    return gains
 
 
 def recall(gold: GoldRanks, k: int) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 from entail.encoders import weights
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
-from entail.encoders.stock import silent, without_head
+from entail.encoders.stock import replace_head, silent
 from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.adapters.tower import Tower, TowerOptions, save_both
@@ -96,7 +96,7 @@ def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Simila
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize
 
-    pooled = model if pooling == "base" else without_head(model, pooling=pooling)
+    pooled = model if pooling == "base" else replace_head(model, pooling=pooling)
     modules = [module for module in pooled.children() if not isinstance(module, Normalize)]
     if similarity == "cosine":
         modules.append(Normalize())

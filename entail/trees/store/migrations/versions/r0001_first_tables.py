@@ -12,12 +12,15 @@ revision = "0001"
 down_revision = None
 
 
-def _reference(name: str, column: str, *, length: int = 8, **options: bool) -> Column[str]:
-    return Column(name, String(length), sa.ForeignKey(column), **options)
+def _reference(
+    name: str, column: str, *, length: int = 8, primary_key: bool = False, nullable: bool = True
+) -> Column[str]:
+    is_nullable = nullable and not primary_key
+    return Column(name, String(length), sa.ForeignKey(column), primary_key=primary_key, nullable=is_nullable)
 
 
-def _author(name: str, **options: bool) -> Column[str]:
-    return _reference(name, "authors.name", length=60, **options)
+def _author(name: str, *, primary_key: bool = False, nullable: bool = True) -> Column[str]:
+    return _reference(name, "authors.name", length=60, primary_key=primary_key, nullable=nullable)
 
 
 def upgrade() -> None:
