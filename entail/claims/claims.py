@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from entail.claims import lexicon, tags
-from entail.claims.clauses import UnclearClauseError, begins_predicate, order_clause, order_relative
+from entail.claims.clauses import (
+    UnclearClauseError,
+    begins_predicate,
+    find_base_verb,
+    find_participle,
+    order_clause,
+    order_relative,
+)
 from entail.claims.lexicon import CLASSES
 from entail.claims.parse import ParsedQuestion, parse_question
 from entail.claims.rules import (
@@ -28,7 +35,6 @@ from entail.claims.rules import (
     lower_first,
     with_space,
 )
-from entail.claims.subjects import find_base_verb, find_participle
 from entail.claims.tags import (
     Token,
     Tokens,

@@ -1,13 +1,18 @@
-"""Clauses of questions rewritten in the order of a statement: "did the company win" -> "the company won"."""
+"""Clauses of questions rewritten in the order of a statement: "did the company win" -> "the company won".
+
+The end of the subject is found first: "did | the company | win the cup". Each position where the predicate
+may begin gets a score from its tags and its neighbours; the best one wins.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-from entail.claims import lexicon, subjects, tags
+from entail.claims import lexicon, tags
 from entail.claims.lexicon import CLASSES
-from entail.claims.tags import Token, Tokens, has_relative, join
+from entail.claims.tags import Token, Tokens, has_relative, is_plural, join
 
 Gap = Literal["subject", "object", "adjunct"]
 """Missing part of a clause: its subject, an object, or a time, place, reason or manner."""
@@ -16,6 +21,10 @@ _NAMING_LAST = frozenset({"called", "termed", "nicknamed", "named"})
 _NO_PRONOUNS = tags.PRONOUNS - {"one", "people", "there"}
 _BEGINS_CLAUSE = frozenset({"when", "while", "if", "because"})
 _BEHIND_STRANDED = _BEGINS_CLAUSE | tags.TIME_ADVERBS
+_CERTAIN = {"not": 3.5, "being": 3.5, "able": 3.0, "unable": 3.0, "there": 1.0, "as": 0.3} | dict.fromkeys(
+    ("here", "so", "too", "very", "more", "less"), 1.4
+)
+_NOT_SUBJECT = tags.PRONOUNS - {"one", "people"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ def _keeps_subject(auxiliary: Token, rest: Tokens, *, person: bool) -> bool:
     """Return whether the verb follows its auxiliary at once, so that the subject is asked for."""
     first = rest[0]
     if auxiliary.stem in tags.HAVE:
-        index = subjects.find_participle(rest)
+        index = find_participle(rest)
         own = first.may_be("participle") or first.low in {"been", "ever", "never", "not", "also", "always"}
         object_follows = first.low in {"a", "an"} and (person or rest[index or 0].low in tags.NAMING)
         return index is None or own or object_follows or first.low in tags.POSSESSIVES
@@ -73,11 +82,11 @@ def _keeps_subject(auxiliary: Token, rest: Tokens, *, person: bool) -> bool:
     if auxiliary.stem in tags.DO:
         if negated and verb.base_share > 0.1:
             return True
-        index = subjects.find_base_verb(rest)
-        return index is None and subjects.find_slip(rest) is None and (person or len(rest) < 3)
+        index = find_base_verb(rest)
+        return index is None and find_slip(rest) is None and (person or len(rest) < 3)
     if verb.base_share > 0.1 and (person or first.is_adverb):
         return True
-    return subjects.find_base_verb(rest, first=0) in (None, 0)
+    return find_base_verb(rest, first=0) in (None, 0)
 
 
 def _order_be(auxiliary: Token, rest: Tokens, *, person: bool, attribute: bool, adjoined: bool) -> Clause:
@@ -90,7 +99,7 @@ def _order_be(auxiliary: Token, rest: Tokens, *, person: bool, attribute: bool, 
         index = find_object_gap(rest)
         superlative = len(rest) > 1 and rest[0].low == "the" and rest[1].low in tags.SUPERLATIVE
         if index is None and (adjoined or (attribute and not superlative)):
-            index = subjects.find_predicate(rest, locative=False)
+            index = find_predicate(rest, locative=False)
             index = len(rest) if index is None and attribute and not superlative else index
     if index is None:
         return Clause(join([auxiliary, *rest]), "subject")
@@ -129,7 +138,7 @@ def find_object_gap(tokens: Tokens) -> int | None:
     last, size = tokens[-1], len(tokens)
     if size > 1 and (last.low == "worth" or (last.low in _NAMING_LAST and not tokens[-2].is_auxiliary)):
         return size - 1
-    predicate = subjects.find_predicate(tokens, locative=False)
+    predicate = find_predicate(tokens, locative=False)
     stranded = _find_stranded(tokens)
     if stranded is not None:
         return _before_stranded(tokens, stranded, predicate)
@@ -158,7 +167,7 @@ def _lacks_object(tokens: Tokens, index: int) -> bool:
 def _asks_name(tokens: Tokens, index: int) -> bool:
     """Return whether a participle asks for a name: "called" at the end, or before another phrase."""
     token = tokens[index]
-    names = token.low in tags.NAMING and subjects.may_begin_predicate(tokens, index)
+    names = token.low in tags.NAMING and may_begin_predicate(tokens, index)
     last = index + 1 == len(tokens)
     return names and (last or (token.low in _NAMING_LAST | {"considered"} and tokens[index + 1].opens_phrase))
 
@@ -182,23 +191,23 @@ def _before_stranded(tokens: Tokens, stranded: int, predicate: int | None) -> in
         return predicate
     if has_relative(tokens[:stranded]):
         return None  # a clause next to the noun: "the city (that) the river runs through"
-    nominal = subjects.find_predicate(tokens[:stranded], nominal=True)
+    nominal = find_predicate(tokens[:stranded], nominal=True)
     return nominal if nominal is not None else stranded
 
 
 def _order(auxiliary: Token, rest: Tokens, gap: Gap) -> Clause:
     """Put the subject before the auxiliary, and give its tense to the verb."""
     if auxiliary.stem in tags.BE:
-        index = subjects.find_predicate(rest, nominal=True)
+        index = find_predicate(rest, nominal=True)
     elif auxiliary.stem in tags.HAVE:
-        index = subjects.find_participle(rest)
+        index = find_participle(rest)
     else:
-        index = subjects.find_base_verb(rest)
+        index = find_base_verb(rest)
     if auxiliary.stem not in tags.DO or auxiliary.low.endswith("n't"):
         if index is None:
             return _put_last(auxiliary, rest, gap)
         return _join_clause(rest[:index], auxiliary, rest[index:], gap)
-    slip = subjects.find_slip(rest)
+    slip = find_slip(rest)
     if slip is not None and (index is None or _is_weak(rest, index, slip, auxiliary)):
         return Clause(join(rest), gap, _is_stranded(rest))  # "did the team won": nothing is inflected
     if index is None:
@@ -255,3 +264,187 @@ def _put_last(auxiliary: Token, rest: Tokens, gap: Gap) -> Clause:
 
 def _is_stranded(tokens: Tokens) -> bool:
     return bool(tokens) and tokens[-1].low in tags.STRANDED and not tokens[-1].is_opaque
+
+
+def may_begin_predicate(tokens: Tokens, index: int) -> bool:
+    """Return whether the tokens before an index can end a subject."""
+    if index == 0:
+        return True
+    token, before = tokens[index], tokens[index - 1]
+    while before.is_adverb and index > 1 and before.low not in {"all", "both", "each"}:
+        if tokens[index - 2].ends_noun_phrase:
+            return True
+        index -= 1
+        before = tokens[index - 1]
+    if before.low in {"this", "these", "those", "that"}:
+        ended = index + 1 == len(tokens) or tokens[index + 1].opens_phrase
+        verbal = token.base_share > 0.1 or token.may_be("participle")
+        return index == 1 and (token.base_share > 0.5 or (verbal and ended))
+    if before.is_possessive and not token.is_opaque:  # "the first McDonald's built"
+        return token.base_share >= 0.8 or token.may_be("participle")
+    return before.ends_noun_phrase
+
+
+def score_following(tokens: Tokens, index: int) -> float:
+    """Return how well the token after an index suits a verb there."""
+    if index + 1 == len(tokens):
+        return 0.9
+    token, after = tokens[index], tokens[index + 1]
+    if after.low in tags.AUXILIARIES - {"do", "have"}:
+        return -2.5
+    if after.low == "of" or (after.base_share >= 0.8 and token.low not in CLASSES["before_verb"]):
+        return -1.5
+    infinitive = after.low == "to" and index + 2 < len(tokens) and tokens[index + 2].base_share > 0.5
+    if infinitive or after.low in tags.DETERMINERS | tags.OBJECTS | tags.PRONOUNS:
+        return 2.0
+    opened = after.opens_phrase or after.is_opaque or after.is_adjective or after.is_possessive
+    return 0.9 if opened else -0.2
+
+
+def find_base_verb(tokens: Tokens, *, first: int = 1) -> int | None:
+    """Return the index of the verb in its base form, as after "did" or "can"."""
+    scores: dict[int, float] = {}
+    for index in range(first, len(tokens)):
+        share = tokens[index].base_share
+        if share == 0 or not may_begin_predicate(tokens, index):
+            continue
+        score = math.log(share / (1.01 - share)) + score_following(tokens, index)
+        if index:
+            before = tokens[index - 1]
+            plural = not before.is_opaque and before.low not in CLASSES["before_noun"] and is_plural([before])
+            score += 0.7 * plural - 2 * before.is_adjective - before.ends_phrase
+        scores[index] = score
+    return _pick(scores)
+
+
+def _pick(scores: dict[int, float]) -> int | None:
+    """Return the first index with a positive score, else the best one."""
+    best = max(scores, key=lambda index: scores[index], default=None)
+    return next((index for index, score in scores.items() if score > 0), best)
+
+
+def find_finite_verb(tokens: Tokens, *, first: int = 0) -> int | None:
+    """Return the index of the first finite verb or auxiliary."""
+    scores: dict[int, float] = {}
+    does = (at for at, token in enumerate(tokens) if token.low in tags.DO and not token.is_opaque)
+    do_index = max(does, default=0)
+    contexts = (at for at, token in enumerate(tokens) if at and token.low in CLASSES["context"])
+    context = next(contexts, len(tokens))
+    for index in range(first, len(tokens)):
+        token = tokens[index]
+        if token.is_opaque or (index > 1 and (tokens[index - 1].low in {"who", "which", "that"})):
+            continue
+        if token.is_auxiliary:
+            scores[index] = 2.0
+            break
+        if (index < do_index < context) or (index > first and not may_begin_predicate(tokens, index)):
+            continue
+        score = _score_finite(tokens, index, first)
+        if score is not None:
+            scores[index] = score + score_following(tokens, index)
+    return _pick(scores)
+
+
+def _score_finite(tokens: Tokens, index: int, first: int) -> float | None:
+    token = tokens[index]
+    before = tokens[index - 1] if index else None
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    scores = []
+    if token.may_be("past"):
+        score = 1.2
+        modifier = index == first and after is not None and not after.opens_phrase
+        modifier = (
+            modifier and token.may_be("participle") and not (before is not None and is_plural([before]))
+        )
+        if modifier or token.low in {"used", "based", "related", "united", "set", "cost", "left", "cut"}:
+            score -= 1.2
+        score -= 3 * (after is not None and after.low == "by")  # "resources consumed by ..."
+        scores.append(score)
+    if share := token.third_share:
+        scores.append(math.log(share / (1.01 - share)))
+    share = token.base_share
+    if share and any(is_plural([earlier]) for earlier in tokens[max(0, first - 1) : index]):
+        far = before is not None and not is_plural([before])
+        scores.append(math.log(share / (1.01 - share)) - (1.0 if far else 0.3))
+    return max(scores, default=None)
+
+
+def find_participle(tokens: Tokens) -> int | None:
+    """Return the index of the participle after a subject, as after "has"."""
+    indices = [
+        index
+        for index in range(1, len(tokens))
+        if (tokens[index].may_be("participle") or tokens[index].low == "been")
+        and (may_begin_predicate(tokens, index) or tokens[index - 1].low in {"ever", "not"})
+    ]
+    return min(indices, key=lambda index: (tokens[index].low != "been", index), default=None)
+
+
+def find_predicate(tokens: Tokens, *, nominal: bool = False, locative: bool = True) -> int | None:
+    """Return where the subject ends after a form of "be", None if nothing marks it.
+
+    The predicate may be nominal ("Is the whale | a fish") or locative ("Is the kidney | in the body").
+    """
+    inner: set[str] = set()
+    scores: dict[int, float] = {}
+    for index in range(1, len(tokens)):
+        score = _score_predicate(tokens, index, inner, nominal=nominal, locative=locative)
+        if score is not None:
+            scores[index] = score
+        inner.add(tokens[index].low)
+    demonstrative = tokens[0].low in {"this", "that", "these"} and 1 in scores
+    if tokens[0].low in _NOT_SUBJECT or demonstrative:
+        return 1 if len(tokens) > 1 else None
+    best = max(scores.values(), default=0.0)
+    return next((index for index, score in scores.items() if score == best), None)
+
+
+def _score_predicate(
+    tokens: Tokens, index: int, inner: set[str], *, nominal: bool, locative: bool
+) -> float | None:
+    token, before = tokens[index], tokens[index - 1]
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    opened = bool(inner & {"when", "while", "if", "because"})
+    if token.is_quoted or opened or not may_begin_predicate(tokens, index):
+        return None
+    bound = bool(inner & tags.SUBORDINATORS)
+    ended = after is None or after.opens_phrase or token.ends_phrase
+    decay = 0.01 * index
+    if token.may_be("participle"):
+        ended = ended or (after is not None and (after.may_be("participle") or after.is_adjective))
+        score = 2.0 + (0.7 if ended else -1.0) + 0.3 * (after is None)
+        score -= 1.5 * before.is_adjective + 0.8 * bound
+        participles = tags.NAMING | {"located", "born", "held", "situated", "supposed", "allowed"}
+        return score + (token.low in participles) - decay
+    if token.may_be("ing"):
+        return (0.2 if token.low in CLASSES["noun_ing"] else 1.7) + (0.3 if ended else -0.2) - decay
+    if token.low in _CERTAIN and not token.is_name:
+        return _CERTAIN[token.low]
+    if token.is_adjective:
+        if ended:
+            return 1.5 - decay
+        several = nominal and index == 1 and is_plural([before]) and after is not None
+        return 1.0 if several else None  # "are cats | good pets"
+    if nominal and not bound and token.low in tags.ARTICLES | {"one"} and _separates(tokens, index):
+        return 1.2 if token.low != "the" else 0.9
+    if locative and not bound and token.is_preposition and token.low not in {"of", "than", "vs"}:
+        return -0.2 - decay
+    return None
+
+
+def _separates(tokens: Tokens, index: int) -> bool:
+    """Return whether an article begins a second noun phrase: "is the whale | a fish"."""
+    before = tokens[index - 1]
+    joined = before.low in tags.PREPOSITIONS | {"all", "both", "half", "most"} or before.ends_phrase
+    later = any(after.is_auxiliary for after in tokens[index + 1 :])
+    return not (joined or before.is_verb or later)
+
+
+def find_slip(tokens: Tokens) -> int | None:
+    """Return the index of a verb that has a tense of its own behind "did": "did the king died here"."""
+    for index in range(1, len(tokens)):
+        token, before = tokens[index], tokens[index - 1]
+        inflected = token.is_finite and token.base_share == 0 and before.low not in tags.BE
+        if inflected and before.ends_noun_phrase:
+            return None if has_relative(tokens[:index]) else index
+    return None

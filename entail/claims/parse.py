@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from entail.claims import tags
+from entail.claims.clauses import find_finite_verb, may_begin_predicate
 from entail.claims.lexicon import CLASSES
-from entail.claims.subjects import find_finite_verb, may_begin_predicate
 from entail.claims.tags import Token, Tokens, has_verb
 
 _FOCUS = tags.PREPOSITIONS | CLASSES["focus"]

@@ -1,21 +1,14 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.effort import (
-    Effort,
-    author_effort,
-    measure_effort,
-    rank_sentences,
-    sentence_positions,
-)
-from entail.index.protocol import Ints
+from entail.evaluation.retrieval.effort import Effort, measure_effort
+from tests.evaluation.conftest import ListedIndex
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]
@@ -81,15 +74,9 @@ def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> 
         steps.append(Step(tuple(premises), conclusion))
     tree = ExplanationTree("t", data.draw(words), sentences, intermediates, tuple(steps))
     parents = {tree.text(step.conclusion) for step in steps}
-    orders: dict[str, Ints] = {
-        parent: np.array(data.draw(st.permutations(range(len(corpus)))), dtype=np.int64) for parent in parents
-    }
-    in_words = {parent: [corpus.texts[i] for i in order] for parent, order in orders.items()}
-    # scores of an order, best first; the ranks of the tree's sentences are all that the walk asks for
-    scores = -np.argsort(np.array([*orders.values()]), axis=1).astype(np.float32)
-    ranks = rank_sentences(sentence_positions(corpus, [tree]), list(orders), scores)
+    in_words = {parent: data.draw(st.permutations(corpus.texts)) for parent in parents}
     effort = reference_author(corpus, tree, in_words, limit)
-    assert author_effort(corpus, tree, ranks, limit=limit) == effort
+    assert measure_effort(corpus, [tree], ListedIndex(corpus, in_words), limit=limit) == effort
 
 
 def test_bad_input_is_refused(

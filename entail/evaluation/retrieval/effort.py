@@ -20,20 +20,17 @@ Figures are total reads / total accepted over all trees, and missing / (accepted
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import DataError, RetrievalError
-from entail.evaluation.retrieval.premises import require_same_corpus, score_batches
+from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import Floats, PremiseIndex
-from entail.progress import ProgressCallback
-from entail.statistics.ranking import NOT_THERE, Positions, ranks_of
+from entail.index.ranking import top_k
+from entail.progress import Meter, ProgressCallback
 
 DEFAULT_LIMIT = 100
 """Candidates after which the author gives a node up."""
@@ -77,12 +74,12 @@ def measure_effort(
     index: PremiseIndex,
     *,
     limit: int = DEFAULT_LIMIT,
-    ranks: Mapping[str, Mapping[int, float]] | None = None,
+    scores: Callable[[Sequence[str]], Floats] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Effort:
     """Let the simulated author build every tree, and sum up the effort.
 
-    All nodes are scored first, unless `ranks` has those of `rank_sentences`; the walk only looks ranks up.
+    Nodes, as folded texts, are scored by `scores`, by default those of the index.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -94,81 +91,49 @@ def measure_effort(
     require_same_corpus(corpus, index)
     if not any(tree.pairs for tree in trees):
         raise DataError("no tree has a proof, so there is nothing to build")
-    if ranks is None:
-        positions = sentence_positions(corpus, trees)
-        queries = tuple(positions)
-        batches = score_batches(index, queries, description=f"searching with {index.name}", progress=progress)
-        ranked = [rank_sentences(positions, queries[batch], scores) for batch, scores in batches]
-        ranks = {node: row for part in ranked for node, row in part.items()}
-    efforts = (author_effort(corpus, tree, ranks, limit=limit) for tree in trees)
-    return sum(efforts, Effort(0, 0, 0, 0, 0, limit))
-
-
-def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict[str, Positions]:
-    """Return node -> positions of its children and of all that may be in a tree before it is opened.
-
-    Nodes are folded texts of parents; a text outside the corpus has the position `NOT_THERE`.
-    """
-    positions: dict[str, dict[int, None]] = {}
+    total = Effort(0, 0, 0, 0, 0, limit)
+    meter = Meter(len(trees), f"searching with {index.name}", unit="trees", report=progress)
     for tree in trees:
-        located = locate_texts(corpus, tree)
-        in_tree = {located[fold(tree.hypothesis)]: None}
-        for parent, _ in tree.pairs:
-            positions.setdefault(fold(parent), {}).update(in_tree)
-        for sentence, children in walk_sentences(tree):
-            in_tree |= dict.fromkeys(located[fold(tree.text(child))] for child in children)
-            positions[fold(tree.text(sentence))].update(in_tree)
-    return {parent: np.array(list(nodes), dtype=np.int64) for parent, nodes in positions.items()}
+        opened = list(_walk(tree))
+        rows = (scores or index.scores)([fold(tree.text(sentence)) for sentence, _ in opened])
+        total += _author(corpus, tree, opened, rows, limit)
+        meter.add(1)
+    return total
 
 
-def rank_sentences(
-    node_positions: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
-) -> dict[str, Mapping[int, float]]:
-    """Return node -> position -> rank of `sentence_positions`, by scores of shape (nodes, premises)."""
-    positions = [node_positions[node].tolist() for node in nodes]
-    ranks = ranks_of(scores, positions)
-    parts = np.split(ranks.ranks, ranks.offsets[1:-1])
-    return {
-        node: dict(zip(row, part.tolist(), strict=True))
-        for node, row, part in zip(nodes, positions, parts, strict=True)
-    }
-
-
-def author_effort(
+def _author(
     corpus: Corpus,
     tree: ExplanationTree,
-    ranks: Mapping[str, Mapping[int, float]],
-    *,
-    limit: int = DEFAULT_LIMIT,
+    opened: Sequence[tuple[str, tuple[str, ...]]],
+    scores: Floats,
+    limit: int,
 ) -> Effort:
-    """Let the simulated author build one tree.
-
-    The reads until a child are its rank in the whole corpus (`rank_sentences`), less those before it that are
-    in the tree. Without a proof the effort is zero.
-    """
-    reads = accepted = missing = linked = nodes = 0
-    located = locate_texts(corpus, tree)
+    """Let the simulated author build one tree by the scores of its opened nodes."""
+    reads = accepted = missing = linked = 0
     in_tree = {fold(tree.hypothesis)}
-    for sentence, children in walk_sentences(tree):
-        nodes += 1
-        texts = dict.fromkeys(fold(tree.text(child)) for child in children)
-        targets = [text for text in texts if text not in in_tree]
-        linked += len(texts) - len(targets)
-        ranking = ranks[fold(tree.text(sentence))]
-        tree_ranks = sorted(ranking[located[text]] for text in in_tree if located[text] != NOT_THERE)
-        target_ranks = {text: ranking[located[text]] for text in targets}
-        until = {text: rank - bisect_left(tree_ranks, rank) for text, rank in target_ranks.items()}
-        hits = {text: int(count) for text, count in until.items() if count <= limit}
-        offered = min(limit, len(corpus) - len(tree_ranks))
-        reads += max(hits.values(), default=0) if len(hits) == len(targets) else offered
-        accepted += len(hits)
-        missing += len(targets) - len(hits)
-        in_tree.update(hits)
+    for (_, children), row in zip(opened, scores, strict=True):
+        texts = {fold(tree.text(child)) for child in children}
+        looked_for = texts - in_tree
+        linked += len(texts) - len(looked_for)
+        count = 0
+        # Those in the tree are passed over: so many more may be needed.
+        for position in top_k(row[None], limit + len(in_tree)).positions[0].tolist():
+            if not looked_for or count == limit:
+                break
+            text = corpus.premises[position].folded
+            if text not in in_tree:
+                count += 1
+            if text in looked_for:
+                looked_for.remove(text)
+                in_tree.add(text)
+                accepted += 1
+        reads += count
+        missing += len(looked_for)
         in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
-    return Effort(reads, accepted, missing, linked, nodes, limit)
+    return Effort(reads, accepted, missing, linked, len(opened), limit)
 
 
-def walk_sentences(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _walk(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the sentences with children, and these, in the order in which the author opens them."""
     opened: set[str] = set()
     waiting = [HYPOTHESIS]
@@ -179,10 +144,3 @@ def walk_sentences(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]
             opened.add(sentence)
             waiting.extend(reversed(children))
             yield sentence, children
-
-
-def locate_texts(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
-    """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
-    texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
-    positions = {text: corpus.position(text) for text in texts}
-    return {text: NOT_THERE if position is None else position for text, position in positions.items()}

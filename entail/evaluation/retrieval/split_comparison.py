@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree
-from entail.evaluation.retrieval.effort import Effort, measure_effort, rank_sentences, sentence_positions
+from entail.evaluation.retrieval.effort import Effort, measure_effort
 from entail.evaluation.retrieval.premises import (
     DEFAULT_KS,
     GoldQueries,
@@ -107,18 +107,21 @@ def compare_split(
         ManifestMismatchError: If an index was made from another corpus.
         DataError: If no tree has a proof, so that there is nothing to find.
     """
-    gold, positions = GoldQueries.of(corpus, trees), sentence_positions(corpus, trees)
+    gold = GoldQueries.of(corpus, trees)
     evaluations, efforts = [], []
     for index in indexes:
-        ranks: dict[str, Mapping[int, float]] = {}
+        rows: dict[str, Floats] = {}
 
-        def read(batch: slice, scores: Floats, ranks: dict[str, Mapping[int, float]] = ranks) -> None:
-            ranks.update(rank_sentences(positions, gold.texts[batch], scores))
+        def keep(batch: slice, scores: Floats, rows: dict[str, Floats] = rows) -> None:
+            rows.update(zip(gold.texts[batch], scores, strict=True))
+
+        def look_up(texts: Sequence[str], rows: dict[str, Floats] = rows) -> Floats:
+            return np.stack([rows[text] for text in texts])
 
         evaluations.append(
-            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=read, progress=progress)
+            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=keep, progress=progress)
         )
-        efforts.append(measure_effort(corpus, trees, index, ranks=ranks))
+        efforts.append(measure_effort(corpus, [tree for tree in trees if tree.steps], index, scores=look_up))
     return SplitComparison(
         corpus=corpus,
         trees=len(trees),
