@@ -38,27 +38,20 @@ def test_options_of_streamlit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
     """Return a place of secrets in a folder, and the environment in which Streamlit looks there."""
-    match place:
-        case "project":
-            return folder / "project" / ".streamlit" / "secrets.toml", {}
-        case "home":
-            return folder / "home" / ".streamlit" / "secrets.toml", {}
-        case "environment":
-            return folder / "given.toml", {"STREAMLIT_SECRETS_FILES": str(folder / "given.toml")}
-        case "folder":  # as Kubernetes mounts them
-            return folder / "given" / "auth" / "client_id", {"STREAMLIT_SECRETS_FILES": str(folder / "given")}
-        case "config":
-            config = folder / "project" / ".streamlit" / "config.toml"
-            config.parent.mkdir(parents=True)
-            config.write_text(f'[secrets]\nfiles = ["{folder / "given.toml"}"]\n')
-            return folder / "given.toml", {}
-    raise AssertionError(place)
+    given = {"STREAMLIT_SECRETS_FILES": str(folder / "given.toml")}
+    return {
+        "project": (folder / "project" / ".streamlit" / "secrets.toml", {}),
+        "home": (folder / "home" / ".streamlit" / "secrets.toml", {}),
+        "environment": (folder / "given.toml", given),
+        # as Kubernetes mounts them
+        "folder": (folder / "given.toml" / "auth" / "client_id", given),
+    }[place]
 
 
 @pytest.mark.parametrize(
     ("place", "damaged"),
     [
-        *((location, False) for location in ("project", "home", "environment", "folder", "config")),
+        *((location, False) for location in ("project", "home", "environment", "folder")),
         ("folder", True),
     ],
 )
