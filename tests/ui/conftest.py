@@ -231,7 +231,7 @@ def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for encoders, empty, and nobody who starts a worker."""
     folder = tmp_path / "models"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
     monkeypatch.setenv("ENTAIL_WORKER", "none")
     return folder

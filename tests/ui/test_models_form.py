@@ -15,6 +15,7 @@ from entail.data.nli.pairs import NliPair, NliReading
 from entail.data.records import Corpus, Premise
 from entail.errors import HubError, SettingsError
 from entail.jobs.record import Job
+from entail.registry.models import promote
 from entail.settings import load_settings
 from entail.training import method
 from entail.training.nli_source import PairSource
@@ -208,7 +209,9 @@ def test_a_model_is_named_not_read_from_a_path(
     assert app.run().error
 
 
-def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:
+def test_decisions_of_the_team_begin_with_gentle_settings_at_the_active_retriever(
+    trained: Callable[..., Path], view: View, shared: Workspace
+) -> None:
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
     for text in FACTS.texts[:2]:
@@ -224,6 +227,12 @@ def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Wo
     job = submitted(app)
     assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
     assert job.spec.config["complete"]
+    assert job.spec.config["initial"] == "", "a whole model ranks the corpus"
+    trained("mine")
+    promote("mine", by="Ada", corpus="sky", anyway=True)
+    start(view(job="new")).click().run()
+    job = next(job for job in jobs().jobs() if job.name == "team-sky-2")
+    assert (job.spec.config["base"], job.spec.config["initial"]) == ("tiny", "mine")
 
 
 @pytest.fixture

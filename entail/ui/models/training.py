@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.jobs.record import Job
+from entail.registry.models import active
 from entail.runtime.tasks import TaskGroup
 from entail.training.fields import values_of
 from entail.training.method import DECISIONS, Method, Preview, broken_methods, methods
@@ -117,6 +120,8 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
     begin: Mapping[str, object] = {}
     if like and preset == _LIKE:
         begin = like.spec.config
+    elif preset == DECISIONS and is_usual and choice and method.for_decisions is not None:
+        begin = values_of(method.for_decisions(**_start_of(choice.corpus)))
     elif preset in method.presets:
         begin = values_of(method.presets[preset])
     problem = st.container()
@@ -128,6 +133,15 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "
         problem.error(label(f"{prefix}{error}"), icon=":material/error:")
         return None
+
+
+def _start_of(corpus: str | None) -> dict[str, str]:
+    """Return base and adapter of the active retriever, if a training can go on from its query tower."""
+    with suppress(EntailError):
+        entry = resolve(active(corpus).encoder)
+        if entry.base is not None and entry.towers != "siamese":
+            return {"base": entry.base.name, "initial": entry.name}
+    return {}
 
 
 def draw_preview(
