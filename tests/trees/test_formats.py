@@ -1,8 +1,9 @@
-"""Each format as its file should be, and with texts that try to be something else."""
+"""Each format as its file should be (`pytest --update` writes it), hostile texts in it, and conversion."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from entail.data.records import Corpus, Premise
 from entail.data.spreadsheets import escape_cell
-from entail.errors import ProofError
+from entail.errors import DataError, FormatError, ProofError
 from entail.trees.formats import (
     from_jsonl,
     network,
@@ -32,6 +33,7 @@ from entail.trees.formats import (
     to_pairs_csv,
     to_svg,
 )
+from entail.trees.formats.convert import Conversion, convert
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.graphs import quote_dot
 from entail.trees.formats.text import printable
@@ -39,17 +41,58 @@ from entail.trees.layout.positions import layout
 from entail.trees.log.acts import (
     Accept,
     Conclude,
+    Create,
     Edit,
     Evidence,
     Finish,
+    GivenNode,
     Proposal,
     Reject,
     Remove,
     ShownCandidate,
     Write,
 )
-from entail.trees.log.tree import Tree
-from tests.trees.formats.conftest import NASTY
+from entail.trees.log.tree import Tree, TreeBuilder
+
+NASTY = (
+    "she said \"ice\" and 'cold'",
+    "<script>alert(1)</script>",
+    "</script></style></title><img src=x onerror=alert(1)>",
+    "]]> & &lt; &amp; &#60; <!-- not a comment -->",
+    "back\\slash \\N \\l ends in one \\",
+    'ends in a quote and a backslash \\"',
+    "two\nlines\r\nor three",
+    "emoji \U0001f600 \U0001f469\u200d\U0001f469\u200d\U0001f467 and \u2028 a line separator",
+    "\u0627\u0644\u062c\u0644\u064a\u062f \u0645\u0627\u0621 \u0645\u062a\u062c\u0645\u062f",
+    "=HYPERLINK(1)",
+    "{{ braces }} ${ more } %s {0}",
+    "a bell \x07, a lone surrogate \ud800, a form feed \x0c",
+    "w" * 2000,
+    "long words " * 200,
+)
+"""Texts that try to be something else."""
+
+
+@pytest.fixture
+def nasty() -> Tree:
+    """Return a tree in which each nasty text is a node, and rejected with a "not" before it."""
+    nodes = tuple(GivenNode(text, i - 1 - i % 2) for i, text in enumerate(NASTY[1:-1]))
+    builder = TreeBuilder(grow(Create(hypothesis=NASTY[0], nodes=(*nodes, GivenNode(NASTY[-1], None)))))
+    for seq, text in enumerate(NASTY, start=2):
+        builder.apply(Reject(node="n1", premise=Premise(f"not {text}")), seq=seq, author="Ann <ann@x>")
+    return builder.freeze(seq=99)
+
+
+@pytest.fixture
+def story(tell: Callable[..., Any]) -> Any:
+    """Snow: n2 accepted, n3 written below it, n4 accepted below n3; "fire is hot" rejected for n1."""
+    story = tell("snow is cold")
+    story.ann(Accept(node="n1", premise=Premise("snow is ice", "uid-1")))
+    story.ann(Write(node="n2", text="ice is frozen"))
+    story.bob(Accept(node="n3", premise=Premise("water freezes")))
+    story.bob(Reject(node="n1", premise=Premise("fire is hot")))
+    return story
+
 
 GOLDEN = Path(__file__).parent / "golden"
 SNOW, FIRE, SUN = (Premise(text) for text in ("snow is ice", "fire is hot", "the sun is hot"))
@@ -241,3 +284,79 @@ def test_any_text_can_stand_in_xml_and_in_dot(text: str) -> None:
     element = ET.fromstring(f"<t>{safe_text.replace('&', '&amp;').replace('<', '&lt;')}</t>".encode())
     assert (element.text or "") == re.sub("\r\n?", "\n", safe_text)
     assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', quote_dot(text))
+
+
+def row(hypothesis: str, proof: str, *texts: str, id: str = "r") -> str:
+    meta = {"triples": {f"sent{i}": text for i, text in enumerate(texts, start=1)}}
+    return json.dumps({"id": id, "hypothesis": hypothesis, "proof": proof, "meta": meta}) + "\n"
+
+
+MELTS = "sent1 -> int1: warm ice melts; int1 & sent2 -> hypothesis; "
+TWO = row("snow is cold", "sent1 & sent2 -> hypothesis; ", "snow is ice", "ice is cold", "fire is hot") + row(
+    "ice melts", MELTS, "it is warm", "ice is ice", id="../x"
+)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    file = tmp_path / "two.jsonl"
+    file.write_text(TWO)
+    return file
+
+
+def texts(file: Path) -> list[tuple[str, str]]:
+    return [(r["hypothesis"], r["proof"]) for r in map(json.loads, file.read_text().splitlines())]
+
+
+def test_jsonl_and_csv_hold_all_trees_also_packed(two: Path, tmp_path: Path) -> None:
+    packed, plain = tmp_path / "out.JSONL.gz", tmp_path / "plain.jsonl"
+    assert convert(two, packed) == Conversion(2, (packed,))
+    convert(packed, plain)
+    assert texts(plain) == texts(two)
+    convert(two, tmp_path / "out.csv.gz")
+    with gzip.open(tmp_path / "out.csv.gz", "rt", newline="") as file:
+        pairs = [(r["tree"], r["parent"], r["child"]) for r in csv.DictReader(file)]
+    assert pairs[1:3] == [("1", "snow is cold", "ice is cold"), ("2", "ice melts", "warm ice melts")]
+
+
+def test_other_formats_get_a_numbered_file_a_tree(two: Path, tmp_path: Path) -> None:
+    for suffix in (".svg", ".dot", ".html", ".graphml"):
+        done = convert(two, tmp_path / f"out{suffix}")
+        assert done == Conversion(2, (tmp_path / f"out-001{suffix}", tmp_path / f"out-002{suffix}"))
+        for file, hypothesis in zip(done.files, ("snow is cold", "ice melts"), strict=True):
+            assert hypothesis in file.read_text(encoding="utf-8")
+
+
+def test_a_row_can_be_chosen(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("what was there")
+    assert convert(two, out, row=2) == Conversion(1, (out,))
+    assert texts(out) == texts(two)[1:]
+    with pytest.raises(DataError):
+        convert(two, out, row=3)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "error"),
+    [
+        ("two.jsonl", "out.pdf", FormatError),
+        ("two.jsonl", "out", FormatError),
+        ("two.jsonl", "out.svg.gz", FormatError),
+        ("two.graphml", "out.jsonl", FormatError),
+        ("none.jsonl", "out.jsonl", FormatError),
+        ("cut.jsonl", "out.jsonl", FormatError),
+        ("unknown.jsonl", "out.jsonl", ProofError),
+        ("two.jsonl", "away/out.jsonl", DataError),
+        ("two.jsonl", "folder.jsonl", DataError),
+    ],
+)
+def test_what_cannot_be_converted_leaves_nothing(
+    two: Path, tmp_path: Path, source: str, target: str, error: type[Exception]
+) -> None:
+    (tmp_path / "cut.jsonl").write_text(TWO + "{oops\n")
+    (tmp_path / "unknown.jsonl").write_text(row("h", "sent9 -> hypothesis; ", "a"))
+    (tmp_path / "folder.jsonl").mkdir()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(error):
+        convert(tmp_path / source, tmp_path / target)
+    assert sorted(tmp_path.iterdir()) == before

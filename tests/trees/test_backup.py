@@ -1,0 +1,430 @@
+"""Backups of databases of both kinds, restored into empty and full ones, damaged, interrupted and killed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, EntailError, FormatError
+from entail.progress import Progress
+from entail.registry.models import promote
+from entail.registry.pointers import list_moves
+from entail.trees.installation import backup as backup_module
+from entail.trees.installation.archive import write_archive
+from entail.trees.installation.backup import backup, restore
+from entail.trees.installation.health import examine
+from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, ShownCandidate
+from entail.trees.log.event_log import TreeLog
+from entail.trees.log.tree import ROOT
+from entail.trees.store import schema
+from entail.trees.store.authors import Authors
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
+from tests.trees.conftest import damage
+
+ICE = Premise("ice is cold", "u1")
+EVIDENCE = Evidence(
+    retriever="tfidf", revision="r", corpus_version=2, query="snow", shown=(ShownCandidate(ICE.key, 1, 0.1),)
+)
+
+
+def fill(database: Database) -> None:
+    """Put something into every column of every table."""
+    store, log = CorpusStore(database), TreeLog(database)
+    corpus = store.add_corpus(Corpus.of("facts — “raw”", [ICE, "fire is hot"]), author="Ann", licence="CC0")
+    store.add(corpus.id, ["snow\tis  ice", "🌳 <b>"], author="Bob")
+    store.correct(corpus.id, ICE.key, "ice is very cold", author="Ann")
+    nodes = (GivenNode("a", -1, "int1"), GivenNode("b", 0, "sent1"), GivenNode("c", None))
+    tree = log.create(
+        Create(hypothesis="h", nodes=nodes, source={"id": "row", "n": [1, 2.5, None, {"π": True}]}),
+        author="Ann",
+        corpus_id=corpus.id,
+        example=True,
+    )
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=1, evidence=EVIDENCE)
+    log.act(tree, Reject(node=ROOT, premise=Premise("fire is hot")), author="Bob", base=2)
+    log.act(tree, Finish(node="n1.1", premises=(ICE,)), author="Cleo", base=3)
+    log.undo(tree, author="Cleo")
+    Authors(database).record_presence(tree, "Cleo", "n1.1")
+    log.archive(log.create(Create(hypothesis="put away"), author="Dan"), author="Ann")
+
+
+def content(database: Database) -> dict[str, Any]:
+    """Return all that can be read from a database."""
+    store, log = CorpusStore(database), TreeLog(database)
+    with database.reading() as connection:
+        presences = [tuple(row) for row in connection.execute(sa.select(schema.presence))]
+    trees, corpora = log.trees(archived=None), store.corpora()
+    return {
+        "trees": trees,
+        "histories": [log.history(tree.id) for tree in trees],
+        "evidence": [log.evidence(tree.id) for tree in trees],
+        "corpora": corpora,
+        "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
+        "changes": [store.changes(corpus.id) for corpus in corpora],
+        "authors": Authors(database).names(),
+        "here": presences,
+    }
+
+
+@pytest.fixture
+def filled(database: Database, database_url: str) -> str:
+    fill(database)
+    database.close()
+    return database_url
+
+
+def read(url: str) -> dict[str, Any]:
+    with closing(open_database(url)) as database:
+        assert examine(database).problems == ()
+        return content(database)
+
+
+@pytest.fixture
+def saved(tmp_path: Path, sqlite: Database) -> Path:
+    """Give a backup of a small database."""
+    fill(sqlite)
+    return backup(tmp_path / "saved.zip", url=f"sqlite:///{sqlite.file}").file
+
+
+def new_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'new' / 'x.db'}"
+
+
+def rewrite(
+    file: Path, change: Callable[[dict[str, bytes], dict[str, Any]], object], *, seal: bool = True
+) -> None:
+    """Change the parts and the manifest of a backup; with `seal`, make the digests fit again."""
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(parts.pop("manifest.json"))
+    change(parts, manifest)
+    if seal:
+        manifest["parts"] = {
+            name: {"size": len(data), "lines": data.count(b"\n"), "sha256": sha256(data).hexdigest()}
+            for name, data in parts.items()
+        }
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+        archive.writestr("manifest.json", json.dumps(manifest))
+
+
+def table(change: Callable[[list[dict[str, Any]]], object], name: str) -> Any:
+    """Return a change to the rows of a table."""
+
+    def rows(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        records = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
+        change(records)
+        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in records).encode()
+
+    return rows
+
+
+def test_models_that_are_being_written_or_replaced_do_not_hinder_a_backup(
+    own_data_folder: Path, tmp_path: Path
+) -> None:
+    models = own_data_folder / "models"
+    for name in ("old/x", "whole/x", ".staged/x", "x.training/checkpoint.safetensors"):
+        (models / name).parent.mkdir(parents=True)
+        (models / name).write_text(name, encoding="utf-8")
+    fill(open_database())
+
+    def replace_a_model(progress: Progress) -> None:
+        if (models / ".staged").exists():
+            shutil.rmtree(models / "old")
+            (models / ".staged").rename(models / "new")
+
+    backup(tmp_path / "b.zip", progress=replace_a_model)
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        carried = {name for name in archive.namelist() if name.startswith("models/")}
+    assert "models/whole/x" in carried <= {"models/whole/x", "models/new/x"}
+
+
+def test_all_of_it_comes_back(
+    filled: str, blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup_module, "_BATCH", 2)
+    done = backup(tmp_path / "b.zip", url=filled)
+    assert done.size == (tmp_path / "b.zip").stat().st_size
+    assert done.rows["events"] == 6
+    reports: list[Progress] = []
+    back = restore(tmp_path / "b.zip", url=blank_url, progress=reports.append)
+    assert reports[-1].done == reports[-1].total > 20
+    assert back.rows == done.rows
+    assert (back.before, back.damaged) == (None, None)
+    assert read(blank_url) == read(filled)
+
+
+def test_models_and_the_active_ones_are_carried_without_vectors(
+    own_data_folder: Path, tmp_path: Path
+) -> None:
+    folder = own_data_folder / "models" / "mine"
+    for name in ("models/mine/adapter.safetensors", "models/mine/deep/a:b ä.md", "vectors/r/x/vectors.npy"):
+        path = own_data_folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode() * 100_000)
+    promote("minilm", by="Ann", anyway=True)
+    moved = list_moves()
+    open_database().close()
+    assert backup(tmp_path / "b.zip").models == 3
+    shutil.rmtree(own_data_folder)
+    assert restore(tmp_path / "b.zip").models == 3
+    files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    assert files == ["adapter.safetensors", "deep/a:b ä.md"]
+    assert (folder / files[-1]).read_bytes() == f"models/mine/{files[-1]}".encode() * 100_000
+    assert not (own_data_folder / "vectors").exists()
+    assert list_moves() == moved
+    promote("aeenc-minilm", by="Bob", anyway=True)
+    replaced = restore(tmp_path / "b.zip", replace=True)
+    assert list_moves() == moved
+    assert replaced.before is not None
+    restore(replaced.before, replace=True)
+    assert [move.by for move in list_moves()] == ["Bob", "Ann"]
+
+
+def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    def parts() -> Any:
+        yield "tables/trees.jsonl", [b"{}\n"]
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError):
+        write_archive(tmp_path / "b.zip", parts(), revision="0001")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    for file in (tmp_path / "file" / "b.zip", tmp_path / "file"):  # which is there
+        with pytest.raises(DataError):
+            write_archive(file, [], revision="0001")
+    write_archive(tmp_path / "file", [], revision="0001", overwrite=True)
+
+
+def test_what_is_there_is_not_overwritten(filled: str, saved: Path, own_data_folder: Path) -> None:
+    before = read(filled)
+    rewrite(saved, table(lambda rows: rows.pop(), "premises"))
+    for replace, error in ((False, DatabaseError), (True, FormatError)):
+        with pytest.raises(error):
+            restore(saved, url=filled, replace=replace)
+    assert read(filled) == before
+    (own_data_folder / "models").mkdir(parents=True, exist_ok=True)
+    (own_data_folder / "models" / "x").touch()
+    with pytest.raises(DatabaseError, match="not empty; say --replace"):
+        restore(saved, url=new_url(saved.parent))
+
+
+def test_what_is_replaced_is_kept_in_a_backup(filled: str, tmp_path: Path, own_data_folder: Path) -> None:
+    model = own_data_folder / "models" / "mine" / "x"
+    model.parent.mkdir(parents=True)
+    model.write_text("old")
+    backup(tmp_path / "old.zip", url=filled)
+    model.write_text("new")
+    database = open_database(filled)
+    TreeLog(database).create(Create(hypothesis="made later"), author="Ann")
+    later = content(database)
+    old = restore(tmp_path / "old.zip", url=filled, replace=True)
+    assert "made later" not in [tree.hypothesis for tree in content(database)["trees"]], "seen while open"
+    database.close()
+    assert model.read_text() == "old"
+    assert old.before is not None
+    assert old.before.name.startswith("before-restore-")
+    assert [p.name for p in own_data_folder.iterdir() if p.is_dir()] == ["models"]
+    restore(old.before, url=filled, replace=True)
+    assert read(filled) == later
+    assert model.read_text() == "new"
+
+
+@pytest.mark.parametrize("can_be_opened", [False, True])
+def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, can_be_opened: bool) -> None:
+    expected = read(f"sqlite:///{tmp_path / 'trees.db'}")
+    url, path = new_url(tmp_path), tmp_path / "new" / "x.db"
+    fill(database := open_database(url))
+    database.close()
+    data = damage(path)
+    if not can_be_opened:
+        path.write_bytes(data := b"x" * 100 + data[100:])
+        with pytest.raises(DamagedDatabaseError):
+            restore(saved, url=url)
+    done = restore(saved, url=url, replace=True)
+    assert done.damaged is not None
+    assert done.damaged.read_bytes()[:100] == data[:100]
+    assert read(url) == expected
+
+
+def part(name: str, content: bytes = b"evil") -> Any:
+    """Return a change that adds a part, or replaces it."""
+    return lambda parts, manifest: parts.update({name: content})
+
+
+def about(**fields: Any) -> Any:
+    """Return a change of the manifest."""
+    return lambda parts, manifest: manifest.update(fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "seal"),
+    [
+        (about(format_version=2), False),
+        (about(format="holiday pictures"), False),
+        (about(parts=["x"]), False),
+        (part("tables/authors.jsonl", b"{}\n"), False),
+        (lambda parts, manifest: parts.pop("tables/events.jsonl"), False),
+        (part("more.txt"), False),
+        *((part(name), True) for name in ("../evil", "models/../../evil", "/etc/evil", "models/a/../evil")),
+        *((part(name), True) for name in ("models", "vectors/x")),
+        (part("tables/other.jsonl", b""), True),
+        (table(lambda rows: rows.append([]), "trees"), True),
+        (table(lambda rows: rows[0].update(height=3), "trees"), True),
+        (table(lambda rows: rows[0].update(at="yesterday"), "events"), True),
+        (table(lambda rows: rows[0].update(author="Nobody"), "events"), True),
+        (table(lambda rows: rows[0].pop("author"), "events"), True),
+        (table(lambda rows: rows.pop(), "premises"), True),
+        (about(revision="9999"), True),
+    ],
+)
+def test_nothing_is_restored_from_a_file_that_does_not_fit(
+    saved: Path, tmp_path: Path, change: Any, seal: bool
+) -> None:
+    rewrite(saved, change, seal=seal)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises((FormatError, DatabaseError)):
+        restore(saved, url=new_url(tmp_path))
+    assert {p.name for p in set(tmp_path.rglob("*")) - before} <= {"new", "x.db", "x.db-wal", "x.db-shm"}
+    assert set(examine(open_database(new_url(tmp_path))).rows.values()) == {0}
+
+
+def test_a_backup_of_an_older_version(saved: Path, blank_url: str, next_version: Callable[[], Path]) -> None:
+    next_version()
+    restore(saved, url=blank_url)
+    database = open_database(blank_url)
+    with database.reading() as connection:
+        notes = connection.execute(sa.text("SELECT note FROM trees ORDER BY note")).scalars().all()
+    assert notes == ["from before: h", "from before: put away"]
+    assert examine(database).problems == ()
+
+
+Break = Callable[[pytest.MonkeyPatch, Path], None]
+
+
+def _no_commit(patch: pytest.MonkeyPatch, models: Path) -> None:
+    """Let the database refuse to be committed, once the models are in place."""
+    opened = backup_module.open_database
+
+    def fail(_connection: sa.Connection) -> None:
+        if (models / "x" / "config.json").read_text() == "new":
+            raise sqlite3.OperationalError("database or disk is full")
+
+    def open_and_break(url: str | None = None) -> Database:
+        database = opened(url)
+        sa.event.listen(database.engine, "commit", fail)
+        return database
+
+    patch.setattr(backup_module, "open_database", open_and_break)
+
+
+def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> None:
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if when(path, target):
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    patch.setattr(Path, "rename", refuse)
+
+
+def prepare_replacement(saved: Path, url: str, models: Path | None) -> None:
+    """Give a backup a new model, a database a tree, and the folder an old model."""
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
+    TreeLog(open_database(url)).create(Create(hypothesis="made before"), author="Ann")
+    if models is not None:
+        (models / "x").mkdir(parents=True)
+        (models / "x" / "config.json").write_text("old")
+
+
+def no_way_out(patch: pytest.MonkeyPatch, models: Path) -> None:
+    _refuse(patch, lambda path, target: path == models)
+
+
+def no_way_in(patch: pytest.MonkeyPatch, models: Path) -> None:
+    _refuse(patch, lambda path, target: path.name.startswith(".models-") and target == models)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "old_models"),
+    [(no_way_out, True), (no_way_in, False), (no_way_in, True), (_no_commit, True)],
+)
+def test_whatever_fails_the_database_and_the_models_are_as_they_were(
+    saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, old_models: bool
+) -> None:
+    url, models = new_url(tmp_path), own_data_folder / "models"
+    prepare_replacement(saved, url, models if old_models else None)
+    before = read(url)
+    with pytest.MonkeyPatch.context() as patch:
+        break_it(patch, models)
+        with pytest.raises(EntailError):
+            restore(saved, url=url, replace=True)
+    assert read(url) == before
+    assert [path.read_text() for path in models.rglob("*.json")] == ["old"] * old_models
+    assert [path.name for path in own_data_folder.glob("*models*")] == ["models"] * old_models
+    restore(saved, url=url, replace=True)
+    assert len(read(url)["trees"]) == 2
+    assert (models / "x" / "config.json").read_text() == "new"
+    assert [path.name for path in own_data_folder.glob("*models*")] == ["models"]
+
+
+KILLS = {
+    "before the journal": "restoration.write_text = die",
+    "before the first rename": "Path.rename = die",
+    "before the last rename": "Path.rename = lambda path, to: die() if is_new(path) else rename(path, to)",
+    "before the commit": "Path.rename = lambda path, to: (rename(path, to), is_new(path) and die())",
+    "after the commit": "restoration.FolderSwap.finish = die",
+    "before the table goes": "restoration.forget = die",
+    "before the old models go": "restoration.shutil.rmtree = die",
+}
+
+
+@pytest.mark.parametrize("old_models", [False, True])
+@pytest.mark.parametrize("kill", KILLS)
+def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
+    saved: Path, own_data_folder: Path, tmp_path: Path, kill: str, old_models: bool
+) -> None:
+    url, models = new_url(tmp_path), own_data_folder / "models"
+    prepare_replacement(saved, url, models if old_models else None)
+    code = f"""
+import os, signal
+from pathlib import Path
+from entail.trees.installation import backup
+from entail.trees.store import restoration
+rename = Path.rename
+def die(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+def is_new(path):
+    return path.name.startswith(".models-")
+{KILLS[kill]}
+backup.restore(Path({str(saved)!r}), url={url!r}, replace=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    database = open_database(url)
+    hypotheses = {tree.hypothesis for tree in TreeLog(database).trees()}
+    assert examine(database).problems == ()
+    database.close()
+    is_old = hypotheses == {"made before"}
+    assert is_old == (kill not in ("after the commit", "before the table goes", "before the old models go"))
+    contents = [path.read_text() for path in models.rglob("*.json")]
+    assert contents == (["old"] * old_models if is_old else ["new"])
+    assert not (own_data_folder / "restore.json").exists()
+    assert restore(saved, url=url, replace=True).models == 1
