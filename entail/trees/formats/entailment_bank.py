@@ -37,9 +37,8 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
     a use are loose nodes. Labels are the row's ids. A node has a key if `corpus` has its text; without a
     corpus every leaf has one. `source` keeps, as plain JSON, what `refold` needs to write the row again.
 
-    Raises:
-        ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
-            `MAX_NODES` nodes.
+    A proof that names an unknown sentence, has a cycle, or unfolds to more than `MAX_NODES` nodes raises
+    `ProofError`.
 
     >>> steps = (Step(("sent1",), "hypothesis"),)
     >>> unfold(ExplanationTree("r", "ice is cold", {"sent1": "ice is frozen"}, steps=steps)).nodes
@@ -72,11 +71,7 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
 
 
 def grow(act: Create) -> Tree:
-    """Return the tree that an act creates, without a log.
-
-    >>> grow(Create(hypothesis="ice is cold")).root.text
-    'ice is cold'
-    """
+    """Return the tree that an act creates, without a log."""
     builder = TreeBuilder(Tree({}))
     builder.apply(act, seq=1, author="")
     return builder.freeze(seq=1)

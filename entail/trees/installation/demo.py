@@ -24,7 +24,7 @@ from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.replay import History
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import DEMO_REMEDY, Database, open_database, sqlite_file
+from entail.trees.store.database import Database, open_database, sqlite_file
 
 TREES = 50
 """Most trees of a visitor."""
@@ -52,10 +52,10 @@ def open_shown() -> tuple[Database, Scratch | None]:
     """Return the read-only database of a demo; without one, the sample in a temporary one, returned too."""
     file = sqlite_file()
     if file is None or file.exists():
-        return replace(open_database(read_only=True), remedy=DEMO_REMEDY), None
+        return open_database(read_only=True), None
     sample = Scratch()
     seed_sample(sample.database)
-    return replace(sample.database, read_only=True, remedy=DEMO_REMEDY), sample
+    return replace(sample.database, read_only=True), sample
 
 
 class VisitorLog(TreeLog):

@@ -65,21 +65,18 @@ def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | Non
         stored = row._mapping
         for seq, reason in read_evidence(connection, row.id)[1].items():
             yield f"the evidence of act {seq} of tree {row.id} is damaged ({reason}); the tree is whole"
+        meter.add(1)
         try:
             history = read_history(connection, row.id)
         except DamagedTreeError as error:
             yield str(error)
-        else:
-            if history is None:
-                yield f"tree {row.id} is damaged: it has no acts; {DAMAGED_REMEDY}"
-                continue
-            columns = summarise(history).items()
-            if wrong := [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in columns if stored[k] != v]:
-                yield (
-                    f"the summary of tree {row.id} is wrong ({'; '.join(wrong)}): its next act corrects it, "
-                    "nothing is lost"
-                )
-        meter.add(1)
+            continue
+        if history is None:
+            yield f"tree {row.id} is damaged: it has no acts; {DAMAGED_REMEDY}"
+            continue
+        columns = summarise(history).items()
+        if wrong := [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in columns if stored[k] != v]:
+            yield f"the summary of tree {row.id} is wrong ({'; '.join(wrong)}): its next act corrects it"
 
 
 def corpus_problems(connection: sa.Connection) -> Iterator[str]:

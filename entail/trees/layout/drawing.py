@@ -33,14 +33,9 @@ Segment = tuple[tuple[float, float], tuple[float, float]]
 class Box:
     """Box of a node in pixels, outline included: centre (x to the right, y downwards), width, height.
 
-    Attributes:
-        layer: 0 for the hypothesis, 1 for its premises and for loose nodes ...
-        parent: Id of the parent's box, None for the hypothesis and loose nodes.
-        hidden: Number of nodes below that are not drawn since the node is collapsed.
-        children: Ids of the drawn premises, rejected ones last.
-        lines: Text, wrapped.
-        start: Near edge along the direction of growth.
-        across: Offset of its centre from that of its parent, across that direction.
+    `layer` is 0 for the hypothesis, 1 for its premises and for loose nodes ...; `hidden` the number of nodes
+    below that are not drawn; `children` the ids of the drawn premises, rejected ones last. `start` is the
+    near edge along the direction of growth, `across` the offset from the parent's centre across it.
     """
 
     kind: DrawnKind

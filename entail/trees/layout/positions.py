@@ -77,16 +77,10 @@ def layout(
     """Return the boxes of all visible nodes and the lines between them.
 
     A conclusion stands before the only one of its premises that is explained further, else before the middle
-    of its premises. Premises keep their order. Direction and width of the boxes are those of the whole tree,
-    whatever is collapsed.
-
-    Args:
-        tree: Tree.
-        collapsed: Ids of nodes of which nothing below is drawn; unknown ones are ignored.
-        with_rejected: Whether to draw rejected premises, after the premises of their node.
-        max_lines: Most lines of a text, the last one ending in “…”; unlimited by default.
-        direction: Where premises stand; by default as `choose_direction` says.
-        start: Node to draw with everything below it; the hypothesis also brings the loose trees.
+    of its premises. Premises keep their order, rejected ones follow. Direction and width of the boxes are
+    those of the whole tree, whatever is `collapsed`. A text of more than `max_lines` ends in “…”. The
+    `direction` is by default that of `choose_direction`. `start` is drawn with everything below it; the
+    hypothesis also brings the loose trees.
     """
     form = _choose(visible_boxes(tree, start), direction)
     return form.arrange(visible_boxes(tree, start, set(collapsed), with_rejected=with_rejected), max_lines)

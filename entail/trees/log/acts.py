@@ -234,13 +234,7 @@ def parse_act(kind: str, payload: str) -> AnyAct:
 
 
 def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
-    """Return the JSON form of evidence; fields that only proposals have are left out of others.
-
-    >>> shown = (ShownCandidate("k", 1, 0.5),)
-    >>> evidence = Evidence(retriever="x", revision="x", corpus_version=1, query="q", shown=shown)
-    >>> evidence_to_json(evidence)["shown"]
-    [{'key': 'k', 'rank': 1, 'score': 0.5}]
-    """
+    """Return the JSON form of evidence, without fields that are None: most have no proposal."""
     if evidence is None:
         return None
     payload = _without_none(asdict(evidence))

@@ -21,15 +21,11 @@ Kind = Literal["hypothesis", "intermediate", "premise"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Node of a tree.
+    """Node of a tree; `children` are its premises in order, `parent` what it explains.
 
-    Attributes:
-        id: `n12` for the node made by the act with seq 12; `n1.3` for the third node of an imported tree.
-        parent: Id of the node that it explains; None for the hypothesis and for loose nodes.
-        children: Ids of the premises, in order.
-        origin: Kind of the act that made it, of which author and seq are.
-        key: Key of the corpus premise; None for own statements, also after an edit.
-        label: Id in the imported file.
+    The id is `n12` for the node made by the act with seq 12, `n1.3` for the third node of an imported tree.
+    `origin` is the kind of that act, `key` that of a corpus premise, None for own statements, also after an
+    edit; `label` is the id in the imported file. The hypothesis and loose nodes have no parent.
     """
 
     id: str
@@ -68,13 +64,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Tree:
-    """Immutable state that results from a log.
+    """Immutable state that results from a log; `nodes` has the hypothesis first.
 
-    Attributes:
-        nodes: Id -> node, the hypothesis first.
-        judgements: (node id, premise key) -> current judgement.
-        finished: Finished nodes, with the seq of the act.
-        source: Other fields of an imported row.
+    `judgements` has the current one by node id and premise key, `finished` the seq of the act by node id,
+    `source` the other fields of an imported row.
     """
 
     nodes: Mapping[str, Node]

@@ -7,11 +7,11 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
@@ -72,16 +72,12 @@ def _pairs_of(tree: Tree) -> Iterator[JudgedPair]:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionCounts:
+class DecisionCounts(NamedTuple):
     """Counts of decisions for training; rejected premises count for nodes that have accepted ones."""
 
     accepted: int = 0
     rejected: int = 0
     nodes: int = 0
-
-    def __add__(self, other: DecisionCounts) -> DecisionCounts:
-        return DecisionCounts(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
 ENOUGH = DecisionCounts(accepted=10, nodes=3)
@@ -93,8 +89,7 @@ def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
 
     Counts are cached by tree and version, so an act recounts its own tree only.
     """
-    cache = _COUNTS.setdefault(log, {})
-    total = DecisionCounts()
+    cache, counts = _COUNTS.setdefault(log, {}), [DecisionCounts()]
     for summary in _own_trees(log, corpus_id):
         if summary.steps or summary.judgements:
             version = (summary.seq, summary.changed_at)
@@ -102,8 +97,8 @@ def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
                 pairs = (_pairs_of(history.tree) for _, history in log.histories([summary.id]))
                 judgements = Judgements.of_pairs(chain.from_iterable(pairs))
                 cache[summary.id] = (version, _count(judgements))
-            total += cache[summary.id][1]
-    return total
+            counts.append(cache[summary.id][1])
+    return DecisionCounts(*map(sum, zip(*counts, strict=True)))
 
 
 _COUNTS: WeakKeyDictionary[TreeLog, dict[str, tuple[tuple[int, datetime], DecisionCounts]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -146,10 +147,8 @@ class CorpusStore:
             if key not in live:
                 raise CorpusError(f"{name!r} has no premise {key!r}; it may have been retired")
             premise = Premise(text, source_id=live[key])
-            if premise.key == key:
-                raise CorpusError("the corrected text is the same as before, white space aside")
             if premise.key in live:
-                raise CorpusError(f"{quote(text)} is in {name!r} already; retire the other one instead")
+                raise CorpusError(f"{quote(text)} is in {name!r} already; nothing was corrected")
             new = Corpus("corrected", (premise,))
             return _insert_version(
                 connection, corpus_id, "correct", author, added=new, retired=[key], corrects=key
@@ -161,10 +160,8 @@ class CorpusStore:
         with self._changing(corpus_id) as (connection, name, live):
             if missing := [key for key in retired if key not in live]:
                 raise CorpusError(f"{name!r} has no premise {missing[0]!r}; it may have been retired")
-            if not retired:
-                raise CorpusError("there is nothing to retire; expected at least one key")
-            if len(retired) == len(live):
-                raise CorpusError(f"{name!r} would be left without a premise; nothing was retired")
+            if not 0 < len(retired) < len(live):
+                raise CorpusError(f"expected 1 to {len(live) - 1} of the premises of {name!r} to retire")
             return _insert_version(connection, corpus_id, "retire", author, retired=retired)
 
     def archive(self, corpus_id: str, *, author: str, archived: bool = True) -> CorpusInfo:
@@ -237,12 +234,11 @@ def insert_corpus(
 def _clean_name(name: str) -> str:
     """Return the name with white space normalised; refuse one that could be taken for a path."""
     clean = " ".join(name.split())
-    if not 1 <= len(clean) <= LONGEST_NAME:
-        raise CorpusError(f"a corpus's name has 1 to {LONGEST_NAME} characters, found {len(clean)}")
-    if not clean.isprintable():
-        raise CorpusError("a corpus's name cannot hold invisible characters")
-    if "/" in clean or "\\" in clean or clean.startswith("."):
-        raise CorpusError(f"a corpus's name cannot hold / or \\ or begin with a dot, found {clean!r}")
+    if not 1 <= len(clean) <= LONGEST_NAME or not clean.isprintable() or re.search(r"[/\\]|^\.", clean):
+        raise CorpusError(
+            f"expected a name of 1 to {LONGEST_NAME} visible characters, none of them / or \\, the first no "
+            f"dot, found {clean!r}"
+        )
     return clean
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,34 +28,23 @@ from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.restoration import is_interrupted, recover
 from entail.trees.store.schema import REVISION
 
-ACT_WAIT = 3.0
-"""Seconds that an act waits for a lock before it fails."""
-
-GLANCE = 0.2
-"""Seconds that optional writes, such as presence, wait for a lock."""
-
-DEMO_REMEDY = "this is a demo, which changes nothing of its team's (ENTAIL_DEMO)"
-"""Reason why a demo does not write to its team's database."""
+ACT_WAIT, GLANCE = 3.0, 0.2
+"""Seconds that an act waits for a lock, and an optional write, such as presence."""
 
 _WRITING = "entail_writing"  # option of a connection: the seconds that its writer waits
 
 
 @dataclass(frozen=True, repr=False)
 class Database:
-    """Opened database, safe to share between threads.
+    """Opened database, safe to share between threads; `url` is without its password.
 
-    Attributes:
-        url: URL without its password.
-        read_only: Whether it can only be read; every act is then refused.
-        wait_seconds: Seconds to wait for a lock where a write cannot be given up.
-        remedy: Remedy named when a write to a read-only database is refused.
+    `wait_seconds` is the wait for a lock where a write cannot be given up.
     """
 
     engine: sa.Engine
     url: str
     read_only: bool = False
     wait_seconds: float = 10.0
-    remedy: str = "make the file and its folder writable for this user, then restart"
     _shared: threading.local = field(default_factory=threading.local, compare=False)
 
     @property
@@ -95,7 +84,8 @@ class Database:
             DatabaseError: If the database cannot be written.
         """
         if self.read_only:
-            raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {self.remedy}")
+            remedy = "this is a demo" if is_demo() else "make the file and its folder writable, then restart"
+            raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {remedy}")
         wait = min(ACT_WAIT, self.wait_seconds) if wait_seconds is None else wait_seconds
         with (
             translate_errors(self.url),
@@ -110,14 +100,7 @@ class Database:
 
 
 def parse_url(url: str) -> URL:
-    """Return the URL with the supported driver.
-
-    Raises:
-        DatabaseError: If it is not the URL of an SQLite file or a PostgreSQL server.
-
-    >>> parse_url("postgres://ann@localhost/trees").drivername
-    'postgresql+psycopg'
-    """
+    """Return the URL with the supported driver; `DatabaseError` if it is not of SQLite or PostgreSQL."""
     hint = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
     try:
         parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
@@ -168,7 +151,7 @@ def open_database(
     parsed = parse_url(url if url is not None else load_settings().database_url)
     display_url = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
-        return replace(open_database(url, wait_seconds=wait_seconds, read_only=True), remedy=DEMO_REMEDY)
+        return open_database(url, wait_seconds=wait_seconds, read_only=True)
     with translate_errors(display_url):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only)

@@ -54,10 +54,10 @@ class FolderSwap:
             if self.staged is not None:
                 self.staged.rename(self.models)
         except OSError as error:
-            raise DataError(
-                f"nothing was restored: the models cannot be put into {self.models} ({error.strerror}); let "
-                "this user write there and try again"
-            ) from error
+            reason = (
+                f"the models cannot be put into {self.models} ({error.strerror}); let this user write there"
+            )
+            raise DataError(f"nothing was restored: {reason}") from error
 
     def revert(self, why: BaseException | str) -> None:
         """Undo the steps that were done."""
@@ -68,9 +68,8 @@ class FolderSwap:
                 self.before.rename(self.models)
         except OSError as error:
             raise DataError(
-                f"the database was not restored ({why}), and the models that belong to it could not be put "
-                f"back ({error.strerror}); they are whole in {self.before}: rename that folder to "
-                f"{self.models.name}"
+                f"the database was not restored ({why}), and its models could not be put back "
+                f"({error.strerror}): rename {self.before} to {self.models.name}"
             ) from error
         if self.staged is not None:
             shutil.rmtree(self.staged, ignore_errors=True)
@@ -97,8 +96,7 @@ def is_interrupted() -> bool:
 
 def recover(connection: sa.Connection) -> None:
     """Finish or undo the swap of a killed restore, in a transaction that writes; leave one under way."""
-    remedy = "it is the journal of an interrupted restore: see that the folder of models next to it is the "
-    remedy += "right one, then delete the journal"
+    remedy = "it is of an interrupted restore: see that the models next to it are right, then delete it"
     if not _try_lock(connection) or (swap := read_json(_journal(), FolderSwap, remedy=remedy)) is None:
         return
     has_table = sa.inspect(connection).has_table(_TABLE.name)
