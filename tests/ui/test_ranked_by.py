@@ -1,10 +1,13 @@
-"""Choice of the retriever on the Trees page: it follows promotions, unless chosen by hand."""
+"""Ranking on the Trees page: the active retriever or one chosen by hand, and the re-ranker."""
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -12,10 +15,12 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.registry.models import promote, roll_back
-from entail.trees.log.acts import Create
+from entail.runtime.tasks import CACHE
+from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.models import ACTIVE, ranking_of, selected_retriever
-from tests.ui.conftest import buttons, on_tree, said, settled
+from entail.ui.trees.models import ACTIVE, RERANKS_KEY, ranking_of, selected_retriever
+from entail.ui.trees.page import TreePage
+from tests.ui.conftest import buttons, on_tree, page_of, press, redrawn, said, settled
 
 
 def candidates(app: AppTest) -> list[str]:
@@ -137,3 +142,69 @@ def test_keyword_match_is_combined_with_an_encoder(
     app = choose(app, "tfidf")
     assert not [widget for widget in app.toggle if widget.key == "shared_words"]
     assert choose(app, "mine").toggle(key="shared_words").value
+
+
+CLAIM = "ba be bi bo"
+TEXTS = [f"{CLAIM} {word}" for word in ("fa", "fe", "fi fo", "fu ga ge", "gi go gu la")]
+TEXTS += [f"ba {word}" for word in ("ma", "me", "mi", "mo", "mu", "na", "ne", "ni", "no", "nu")]
+
+
+class Reversing:
+    """A re-ranker that turns the first candidates round."""
+
+    name, revision, form = "reader", "reader@1", SimpleNamespace(weight=10.0, depth=12)
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def score(self, query: str, premises: list[str]) -> Any:
+        self.read.append(query)
+        return np.arange(len(premises), dtype=np.float32)
+
+
+@pytest.fixture
+def claim_page(shared: Workspace) -> TreePage:
+    return page_of(shared, Corpus.of("many", TEXTS), CLAIM)
+
+
+def texts(page: TreePage) -> list[str]:
+    return [candidate.premise.text for candidate in redrawn(page).shown]
+
+
+def test_keys_and_evidence_mean_the_re_ranked_list(
+    claim_page: TreePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reversing()
+    monkeypatch.setattr("entail.ui.trees.models.load_reranker", lambda *_: reader)
+    retrieved = texts(claim_page)
+    claim_page.screen.turn(1)
+    twelve = [*retrieved, *texts(claim_page)][:12]
+    claim_page.screen.turn(-1)
+    ranked = replace(claim_page, reranker=("reader", "reader@1"))
+    assert texts(ranked) == twelve[::-1][:10]
+    assert ranked.screen.furthest == 0  # the author has not seen the second page of this list
+    press(ranked, "1")
+    log, tree_id = claim_page.shared.log, claim_page.summary.id
+    accepted = log.history(tree_id).events[-1].act
+    assert isinstance(accepted, Accept)
+    assert accepted.premise.text == twelve[-1]
+    (evidence,) = log.evidence(tree_id).values()
+    assert evidence.retriever.endswith("+reader")
+    assert "reader@1" in evidence.revision
+    press(ranked, "f")
+    finished = log.history(tree_id).events[-1].act
+    assert isinstance(finished, Finish)
+    assert [premise.text for premise in finished.premises] == twelve[::-1][1:10]
+    assert reader.read == [CLAIM], "a list is read once"
+
+
+def test_the_page_re_ranks_by_a_real_reranker(
+    app: AppTest, claim_page: TreePage, write_reranker: Callable[..., Path]
+) -> None:
+    write_reranker("reader", depth=12)
+    with CACHE.lock:
+        CACHE.tasks.clear()
+    app = on_tree(app, claim_page.summary.id)
+    retrieved = [button.key for button in buttons(app, "accept-")]
+    app = settled(app.toggle(key=RERANKS_KEY).set_value(True).run())
+    assert [button.key for button in buttons(app, "accept-")] != retrieved

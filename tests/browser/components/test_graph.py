@@ -133,7 +133,7 @@ def test_zoom_by_wheel_and_tools_and_the_view_comes_back_with_the_graph(story: A
     assert story.shown() == set(ALL)
 
 
-def test_selected_node_stays_where_it_is_while_the_tree_changes(page: Page, app: str, graph: Any) -> None:
+def test_the_view_stays_while_the_tree_changes_but_for_own_nodes(page: Page, app: str, graph: Any) -> None:
     page.goto(f"{app}/?nodes=200")
     graph.see()
     graph.root.get_by_label("Find in tree").fill("fact 20 ")
@@ -144,6 +144,14 @@ def test_selected_node_stays_where_it_is_while_the_tree_changes(page: Page, app:
     expect(graph.root.locator('[data-node="n1.201"]')).to_be_attached()
     assert graph.see()["n1.21"] == pytest.approx(before["n1.21"], abs=2)
     assert graph.scale == scale
+    page.goto(f"{app}/?nodes=200")  # a new node comes into view for its author alone
+    graph.see()
+    page.get_by_role("button", name="Bo writes").click()
+    expect(graph.root.locator('[data-node="n3"]')).to_be_attached()
+    assert "n3" not in graph.shown()
+    page.get_by_role("button", name="Ada writes").click()
+    expect(graph.root.locator('[data-node="n4"]')).to_be_attached()
+    assert "n4" in graph.shown()
 
 
 def test_theme_of_the_page_is_the_graphs(story: Any, said: Any) -> None:
@@ -184,17 +192,6 @@ def test_the_whole_tree_is_saved_as_png(story: Any) -> None:
     for kind in ("hypothesis", "intermediate", "premise"):
         assert pixels[looks[kind].fill] > 5000, kind
     assert pixels["#ffffff"] > 5000  # the ground is the page's
-
-
-def test_a_node_comes_into_view_for_its_author_alone(page: Page, app: str, graph: Any) -> None:
-    page.goto(f"{app}/?nodes=200")
-    graph.see()
-    page.get_by_role("button", name="Bo writes").click()
-    expect(graph.root.locator('[data-node="n3"]')).to_be_attached()
-    assert "n3" not in graph.shown()
-    page.get_by_role("button", name="Ada writes").click()
-    expect(graph.root.locator('[data-node="n4"]')).to_be_attached()
-    assert "n4" in graph.shown()
 
 
 REDRAW = """() => {
