@@ -17,7 +17,6 @@ from entail.progress import ProgressCallback
 from entail.registry.models import (
     Active,
     active,
-    card_figures,
     is_shipped,
     promote,
     require_no_worse,
@@ -226,8 +225,6 @@ def draw_promotion(
         comparison = _compare_on_split(splits, name, revision, now, corpus) or comparison
     if comparison is not None:
         draw_comparison(comparison, names)
-    if role != "retriever" and now.encoder:
-        _draw_card_figures(name, now, names)
     _draw_promote(shared, author, name, revision, now, info, comparison)
 
 
@@ -393,21 +390,3 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
         "In brackets: 95 % bootstrap interval over claims; ● if it excludes 0. p: paired randomisation "
         "test, not corrected for the number of measures. The first measure above decides."
     )
-
-
-def _draw_card_figures(name: str, now: Active, names: tuple[str, str]) -> None:
-    """Draw the figures on the cards of a candidate and of the active model of a role."""
-    rows = card_figures(name, now)
-    if not rows:
-        st.info("Neither has figures on its card.", icon=":material/query_stats:")
-        return
-    table = {
-        "measure": [f"{'●' if row.same_data else '○'} {row.task}, {row.measure}" for row in rows],
-        "on": [row.data for row in rows],
-        names[0]: [row.first for row in rows],
-        names[1]: [row.second for row in rows],
-    }
-    decimals = {column: st.column_config.NumberColumn(format="%.3f") for column in names}
-    draw_table(table, placeholder="", column_config=decimals, key=f"known-{name}-{now.revision}")
-    if any(not row.same_data for row in rows):
-        st.caption("○ Measured on different data, so the figures are not comparable.")
