@@ -33,22 +33,6 @@ def view(app: AppTest, name: str) -> AppTest:
     return settled(app.segmented_control(key="compare_view").set_value(name).run())
 
 
-@pytest.fixture
-def one_tree(shared: Workspace) -> str:
-    """Return Ada's tree over four facts: one accepted, one rejected."""
-    facts = ["snow is a kind of ice", "ice is cold", "fire is hot", "a cold drink"]
-    corpus = Corpus.of("four", facts)
-    info = shared.corpora.add_corpus(corpus, author="Ada")
-    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
-    shared.log.act(tree, Accept(node="n1", premise=Premise("ice is cold")), author="Ada", base=1)
-    shared.log.act(tree, Reject(node="n1", premise=Premise("a cold drink")), author="Ada", base=2)
-    return tree
-
-
-def corpus_of(shared: Workspace, name: str) -> str:
-    return next(corpus.id for corpus in shared.corpora.corpora() if corpus.name == name)
-
-
 def test_a_claim_is_drawn_as_slopes_or_side_by_side(app: AppTest) -> None:
     app = opened(app)
     assert app.metric[0].label == "In both"
@@ -86,16 +70,20 @@ def test_an_edited_example_changes_no_figure(app: AppTest, shared: Workspace) ->
     assert stored_trees(((tree_id, 2),)) != before[:1]
 
 
-def test_decisions_of_authors_are_marked_as_they_are_now(
-    app: AppTest, shared: Workspace, one_tree: str
-) -> None:
+def test_decisions_of_authors_are_marked_as_they_are_now(app: AppTest, shared: Workspace) -> None:
+    facts = Corpus.of("four", ["snow is a kind of ice", "ice is cold", "fire is hot", "a cold drink"])
+    info = shared.corpora.add_corpus(facts, author="Ada")
+    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    shared.log.act(tree, Accept(node="n1", premise=Premise("ice is cold")), author="Ada", base=1)
+    shared.log.act(tree, Reject(node="n1", premise=Premise("a cold drink")), author="Ada", base=2)
+
     def decided(app: AppTest) -> tuple[int, int]:
         side = html(app, 'class="ranked"')[0]
         return side.count("✓"), side.count("✗")
 
-    app = view(opened(app, corpus=corpus_of(shared, "four"), query="snow is cold"), "Side by side")
+    app = view(opened(app, corpus=info.id, query="snow is cold"), "Side by side")
     assert decided(app) == (1, 1)
-    shared.log.undo(one_tree, author="Ada")
+    shared.log.undo(tree, author="Ada")
     assert decided(settled(app.run())) == (1, 0)
     app = opened(app, mode="split", trees="team")
     assert "1 claims with 1 reference premises in 1 trees" in said(app)
@@ -107,6 +95,10 @@ def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
     assert len(app.dataframe[0].value) == tree.steps
     assert app.dataframe[0].value["query"].iloc[0] == tree.hypothesis
     assert len(app.get("vega_lite_chart")) == 1
+    app = app.switch_page("pages/Corpora.py").run()
+    app = settled(app.switch_page(PAGE).run())
+    assert app.segmented_control(key="compare_mode").value == "tree", "the session goes on where it was"
+    assert app.selectbox(key="compare_tree").value == tree.id
 
 
 def test_many_trees_give_figures_and_claims_by_difference(app: AppTest) -> None:
@@ -171,26 +163,10 @@ def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
     assert not any("nobody" in str(warning.value) for warning in app.warning)
 
 
-def test_without_an_address_a_session_goes_on_where_it_was(app: AppTest) -> None:
-    app = opened(app, mode="tree", left="bm25", right="tfidf")
-    tree = app.selectbox(key="compare_tree").options[3]
-    app = settled(app.selectbox(key="compare_tree").select(tree).run())
-    app = app.switch_page("pages/Corpora.py").run()
-    app = settled(app.switch_page(PAGE).run())
-    assert app.segmented_control(key="compare_mode").value == "tree"
-    assert app.selectbox(key="compare_left").value == "bm25"
-
-
-@pytest.mark.parametrize(
-    ("mode", "words_there"),
-    [("tree", "No tree over"), ("split", "No example tree"), ("query", "Enter a claim")],
-)
-def test_a_corpus_without_trees_says_what_to_do(
-    app: AppTest, shared: Workspace, mode: str, words_there: str
-) -> None:
+def test_a_corpus_without_trees_says_what_to_do(app: AppTest, shared: Workspace) -> None:
     info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
-    app = opened(app, mode=mode, corpus=info.id)
-    assert words_there in said(app)
+    for mode, words in (("tree", "No tree over"), ("split", "No example tree"), ("query", "Enter a claim")):
+        assert words in said(opened(app, mode=mode, corpus=info.id))
 
 
 def test_the_first_claim_is_one_that_no_side_was_trained_on(app: AppTest, shared: Workspace) -> None:
