@@ -14,7 +14,6 @@ from entail.statistics.ranking import (
     average_precision,
     ndcg,
     query_values,
-    ranks_both_ways,
     ranks_of,
     recall,
     reciprocal_rank,
@@ -62,9 +61,7 @@ def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, c
     for row, items, gone in zip(scores, relevant_items, out, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != gone]
         expected += [order.index(i) + 1 if i in order else INF for i in items]
-    whole, without = ranks_both_ways(scores, relevant_items, excluded=out)
-    assert whole.ranks.tolist() == ranks_of(scores, relevant_items).ranks.tolist()
-    assert without.ranks.tolist() == expected
+    assert ranks_of(scores, relevant_items, excluded=out).ranks.tolist() == expected
 
 
 def test_joined_parts_equal_the_whole() -> None:
@@ -111,28 +108,12 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties() -> None:
         assert value.value == pytest.approx(mine[value.measure][int(value.query_id)], abs=1e-9), value
 
 
-@pytest.mark.parametrize(
-    ("scores", "wanted", "excluded"),
-    [
-        (np.zeros((1, 2)), [[]], [-1]),
-        (np.zeros((1, 3)), [[-2, 0]], [-1]),
-        (np.zeros((1, 3)), [[3, 0]], [-1]),
-        (np.zeros((1, 3)), [[0]], [3]),
-        (np.array([[0.1, np.nan]]), [[0]], [-1]),
-        (np.zeros((2, 3)), [[0]], [-1, -1]),
-    ],
-)
-def test_bad_scores_and_positions_are_refused(
-    scores: np.ndarray, wanted: list[list[int]], excluded: list[int]
-) -> None:
-    with pytest.raises(RetrievalError):
-        ranks_both_ways(scores, wanted, excluded=excluded)
-
-
 def test_bad_ranks_and_cut_offs_are_refused() -> None:
     for bad in ([[1], []], [[0]]):
         with pytest.raises(RetrievalError):
             GoldRanks.of(bad)
+    with pytest.raises(RetrievalError):
+        ranks_of(np.array([[0.1, np.nan]]), [[0]])
     for ranks, k in ((GoldRanks.of([]), 10), (gold([1]), 0)):
         with pytest.raises(RetrievalError):
             summary(ranks, ks=[k])

@@ -105,7 +105,12 @@ class GoldRanks:
         return np.bincount(self._owner, pair_values, len(self)).astype(np.float64)
 
 
-def ranks_of(scores: NDArray[np.floating], gold: Sequence[Sequence[int] | Positions]) -> GoldRanks:
+def ranks_of(
+    scores: NDArray[np.floating],
+    gold: Sequence[Sequence[int] | Positions],
+    *,
+    excluded: Sequence[int] | Positions | None = None,
+) -> GoldRanks:
     """Rank each query's relevant items among all candidates, highest score first.
 
     Of two candidates with equal scores the one at the lower position comes first, as in a stable sort.
@@ -117,53 +122,28 @@ def ranks_of(scores: NDArray[np.floating], gold: Sequence[Sequence[int] | Positi
         scores: Similarities (higher is closer), shape (queries, candidates).
         gold: Positions of each query's relevant items; `NOT_THERE` for one that is no candidate: its rank is
             `inf`, and it counts all the same.
+        excluded: Position of a candidate of each query that is left out, or `NOT_THERE`.
 
     Raises:
-        RetrievalError: If shapes do not fit, a position is out of range, or a score is NaN.
+        RetrievalError: If a score is NaN.
     """
-    return ranks_both_ways(scores, gold, excluded=np.full(len(scores), NOT_THERE))[0]
-
-
-def ranks_both_ways(
-    scores: NDArray[np.floating], gold: Sequence[Sequence[int] | Positions], *, excluded: ArrayLike
-) -> tuple[GoldRanks, GoldRanks]:
-    """Return `ranks_of`, and the ranks without each query's excluded candidate (or `NOT_THERE`), in one pass.
-
-    A relevant item that is excluded has rank `inf`.
-
-    >>> [ranks.ranks.tolist() for ranks in ranks_both_ways(np.array([[0.1, 0.9, 0.5]]), [[2]], excluded=[1])]
-    [[2.0], [1.0]]
-    """
-    queries, candidates = scores.shape
-    removed = np.asarray(excluded, dtype=np.int64)
-    if len(gold) != queries or removed.shape != (queries,):
-        raise RetrievalError(
-            f"scores are of {queries} queries, gold of {len(gold)}, excluded {removed.shape}"
-        )
-    offsets = _offsets([len(row) for row in gold])
-    positions = np.concatenate([np.empty(0, np.int64), *(np.asarray(row, np.int64) for row in gold)])
-    for values in (positions, removed):
-        if values.size and (values.min() < NOT_THERE or values.max() >= candidates):
-            raise RetrievalError(
-                f"expected positions from {NOT_THERE} (not there) to {candidates - 1}, found {values.min()} "
-                f"to {values.max()}"
-            )
     if scores.size and np.isnan(scores.min()):  # a minimum is NaN where any score is
         raise RetrievalError(f"{int(np.isnan(scores).sum())} of {scores.size} scores are not numbers (NaN)")
+    removed = [NOT_THERE] * len(scores) if excluded is None else [int(position) for position in excluded]
 
-    owner = np.repeat(np.arange(queries), np.diff(offsets))  # (pairs,): the query of each pair
-    ranks = np.full(len(positions), np.inf)
-    for pair in np.flatnonzero(positions != NOT_THERE):  # one candidate's rank needs no sorting
-        row, position = scores[owner[pair]], positions[pair]
-        own = row[position]
-        ranks[pair] = 1 + np.count_nonzero(row > own) + np.count_nonzero(row[:position] == own)
-    gone, remaining = removed[owner], ranks.copy()
-    both = np.flatnonzero((positions != NOT_THERE) & (gone != NOT_THERE))
-    if both.size:
-        own, other = scores[owner[both], positions[both]], scores[owner[both], gone[both]]
-        remaining[both] -= (other > own) | ((other == own) & (gone[both] < positions[both]))
-        remaining[both[gone[both] == positions[both]]] = np.inf
-    return GoldRanks(ranks, offsets), GoldRanks(remaining, offsets)
+    def rank(row: NDArray[np.floating], position: int, out: int) -> float:
+        if position in (NOT_THERE, out):
+            return np.inf
+        own = row[position]  # its rank needs no sorting
+        before = np.count_nonzero(row > own) + np.count_nonzero(row[:position] == own)
+        return 1 + before - bool(out >= 0 and (row[out] > own or (row[out] == own and out < position)))
+
+    return GoldRanks.of(
+        [
+            [rank(row, int(position), out) for position in positions]
+            for row, positions, out in zip(scores, gold, removed, strict=True)
+        ]
+    )
 
 
 def average_precision(gold: GoldRanks) -> Values:

@@ -148,16 +148,6 @@ def test_of_several_splits_or_configurations_one_has_to_be_named(hub: Hub) -> No
     assert load_nli("me/mine@main:other", split="train").pairs[0].label == "contradiction"
 
 
-def test_what_was_fetched_is_there_without_network(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    def offline(repo: str, **_: object) -> None:
-        raise HubError(repo, reason="offline")
-
-    tree = [SimpleNamespace(path=name) for name in hub.sets["stanfordnlp/snli"][None]]
-    monkeypatch.setattr(hub, "dataset_info", offline)
-    monkeypatch.setattr("huggingface_hub.get_cached_repo_tree", lambda *_, **__: tree)
-    assert load_nli("snli", split="validation").pairs[0].premise == "v"
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("me/none", "not_found"), ("me/code", "not_found"), ("stanfordnlp/snli@gone", "no_revision")],

@@ -59,21 +59,12 @@ def test_four_lists() -> None:
     assert rankings.all_positions == (0, 1, 3, 2)
 
 
-def test_the_overview_and_the_file_of_the_lists() -> None:
+def test_the_overview_of_the_lists() -> None:
     rankings = lists()
     scores = {"nli": {at: PassageScore(at / 4, at >= 2, "says") for at in range(4)}}
     summary = overview(rankings, scores)
     assert [row["answer at"] for row in summary] == ["3", "not found", "2", "not found"]
     assert [row["entail, by nli"] for row in summary] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
-    rows = list(
-        rankings.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores, hypothesis="Ada.")
-    )
-    assert {row["judged"] for row in rows} == {"Ada."}
-    assert len(rows) == 6
-    claimed = next(row for row in rows if row["for"] == "claim")
-    assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")
-    assert (claimed["rank by plain for question"], claimed["rank by words for claim"]) == (4, 0)
-    assert (claimed["entailment by nli"], claimed["entails by nli"]) == (0.75, 1)
 
 
 def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,23 +106,14 @@ def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split
 
 
 def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
-    """Return the files that can be read; without network those of what was fetched before."""
-    from huggingface_hub import errors, get_cached_repo_tree
-
+    """Return the files that can be read; none of what the Hub did not convert."""
     try:
         info = ask(lambda: api.dataset_info(repo, revision=revision), repo=repo, revision=revision)
-        names = [sibling.rfilename for sibling in info.siblings or ()]
     except HubError as error:
         if revision == CONVERTED and error.reason == "no_revision":
             return []
-        if error.reason != "offline":
-            raise
-        try:
-            names = [f.path for f in get_cached_repo_tree(repo, repo_type="dataset", revision=revision)]
-        except errors.CachedRepoTreeNotFoundError:
-            if revision is not None:
-                raise error from None
-            return []  # what was fetched may be what the Hub converted
+        raise
+    names = [sibling.rfilename for sibling in info.siblings or ()]
     return sorted(name for name in names if name.lower().endswith(_TAKEN))
 
 

@@ -5,7 +5,7 @@ Those of the examples over the bundled corpus ship, so that they need no encoder
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 
 from entail.data.bundled import read_shipped, sample_dir
-from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.ranking import top_k
@@ -91,32 +90,6 @@ class PassageLists:
     def all_positions(self) -> tuple[int, ...]:
         """Every passage of any list, once."""
         return tuple(dict.fromkeys(at for positions in self.positions.values() for at in positions))
-
-    def to_rows(
-        self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores, *, hypothesis: str
-    ) -> Iterator[dict[str, object]]:
-        """Yield a row for each passage of each list: ranks, similarity and the verdicts on a hypothesis."""
-        for key, positions in self.positions.items():
-            number, wording = key
-            for rank, (position, score) in enumerate(zip(positions, self.scores[key], strict=True), start=1):
-                premise = corpus.premises[position]
-                row: dict[str, object] = {
-                    "retriever": self.names[number],
-                    "for": wording,
-                    "searched with": texts[wording],
-                    "rank": rank,
-                    "passage": premise.text,
-                    "id": premise.source_id or "",
-                    "similarity": round(score, 6),
-                    "answers": int(position in self.gold) if self.gold else "",
-                }
-                row |= {f"rank by {self.names[i]} for {w}": self.ranks[i, w][position] for i, w in LIST_KEYS}
-                if scores:
-                    row["judged"] = hypothesis
-                for judge, verdicts in scores.items():
-                    row[f"entailment by {judge}"] = round(verdicts[position].value, 6)
-                    row[f"entails by {judge}"] = int(verdicts[position].entails)
-                yield row
 
 
 def search_wordings(

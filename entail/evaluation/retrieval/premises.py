@@ -24,7 +24,7 @@ from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.paired import ComparedFigure, compare_many
-from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_both_ways, summary
+from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_of, summary
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
 """The cut-offs of the AE-Enc paper."""
@@ -140,20 +140,22 @@ def evaluate_premises(
     """
     require_same_corpus(corpus, index)
     gold = GoldQueries.of(corpus, trees) if gold is None else gold
-    parts: list[tuple[GoldRanks, GoldRanks]] = []
+    paper: list[GoldRanks] = []
+    query_excluded: list[GoldRanks] = []
     for batch, scores in score_batches(
         index, gold.texts, description=f"ranking with {index.name}", progress=progress
     ):
         if on_scores is not None:
             on_scores(batch, scores)
-        parts.append(ranks_both_ways(scores, gold.children[batch], excluded=gold.own[batch]))
+        paper.append(ranks_of(scores, gold.children[batch]))
+        query_excluded.append(ranks_of(scores, gold.children[batch], excluded=gold.own[batch]))
     return PremiseEvaluation(
         retriever=index.name,
         manifest=index.manifest,
         corpus_name=corpus.name,
         queries=gold.texts,
-        paper=GoldRanks.concatenate([paper for paper, _ in parts]),
-        query_excluded=GoldRanks.concatenate([excluded for _, excluded in parts]),
+        paper=GoldRanks.concatenate(paper),
+        query_excluded=GoldRanks.concatenate(query_excluded),
         missing=gold.missing,
         ks=tuple(ks),
     )

@@ -26,7 +26,6 @@ from entail.runtime.tasks import Task, TaskGroup
 from entail.ui.claims.fields import LINK
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.elements import draw_ranked_list, moved_mark
-from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.text import certainty, label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
@@ -69,11 +68,6 @@ def draw_passages(pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str
         "Highlighted: words of the query."
         + (" ★ known to answer." if lists.gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
-    )
-    draw_download(
-        "Lists (CSV)",
-        "claims_passages.csv",
-        lambda: lists.to_rows(pool.corpus, texts, scores, hypothesis=claim_pair.hypothesis),
     )
     # Where the lists ship, the indexes are still missing for whatever is asked next. Building them would slow
     # down the drawing.
