@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entail.cancellation import cancellable
 from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
@@ -44,12 +43,10 @@ class Nearest:
     Attributes:
         positions: Shape (queries, k).
         divergences: KL in double precision, by `divergence`, same shape.
-        widened: Whether the first candidates could not be certified, shape (queries,).
     """
 
     positions: Ints
     divergences: Floats64
-    widened: NDArray[np.bool_]
 
 
 class LiftedGaussians:
@@ -111,7 +108,7 @@ class LiftedGaussians:
         """Return the k premises of least divergence for each query."""
         count, size = len(queries), len(self)
         lifted = self._lift(queries, premise=False)
-        nearest = Nearest(np.empty((count, k), np.int64), np.empty((count, k)), np.zeros(count, np.bool_))
+        nearest = Nearest(np.empty((count, k), np.int64), np.empty((count, k)))
         fetch = k + max(k // 4, _MARGIN)
         if fetch >= size:
             everything = np.arange(size)
@@ -130,7 +127,6 @@ class LiftedGaussians:
             own = 1e-11 * nearest.divergences[row, -1]
             least = float(scores[row, k - 1]) - 2 * errors[row] - own
             if float(scores[row, -1]) >= least:
-                nearest.widened[row] = True
                 radius = np.nextafter(np.float32(least), np.float32(-np.inf))
                 with self._lock, single_threaded_faiss():
                     _, _, wide = self._index.range_search(vectors[row : row + 1], float(radius))

@@ -39,7 +39,8 @@ def parse_proof(text: str) -> tuple[tuple[Step, ...], dict[str, str]]:
     """
     steps: list[Step] = []
     intermediates: dict[str, str] = {}
-    for number, part in enumerate(_parts(text), start=1):
+    parts = [part.strip() for part in _END.split(text)]
+    for number, part in enumerate(parts if parts[-1] else parts[:-1], start=1):
         match = _STEP.fullmatch(part)
         if not match or (match[4] and _SWALLOWED.search(match[4])):
             expected = f"'sent1 & sent2 -> int1: text' or 'int1 & sent3 -> {HYPOTHESIS}'"
@@ -92,8 +93,8 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
 
     Raises:
         ProofError: Naming the step and the sentence, for a sentence that is unknown (`sentences` are the ids
-            of the context) or not yet concluded (as in a cycle), a conclusion reached twice or without text, a
-            step without premises, a hypothesis that is never concluded, or more than `MAX_NODES` nodes.
+            of the context) or not yet concluded (also in a circle), a conclusion reached twice or without
+            text, a step without premises, a hypothesis never concluded, or more than `MAX_NODES` nodes.
     """
     step_numbers: dict[str, int] = {}
     for number, (_, conclusion) in _numbered(steps):
@@ -132,15 +133,6 @@ def _numbered(steps: Iterable[Step]) -> Iterator[tuple[int, tuple[tuple[str, ...
 
 def _error(number: int, message: str) -> ProofError:
     return ProofError(f"step {number}: {message}")
-
-
-def _parts(text: str) -> list[str]:
-    parts, start = [], 0
-    for end in _END.finditer(text):
-        parts.append(text[start : end.start()].strip())
-        start = end.end()
-    rest = text[start:].strip()
-    return [*parts, rest] if rest else parts
 
 
 def hypothesis_id(steps: Sequence[Step], intermediates: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from entail.data.bundled import read_shipped, sample_dir
 from entail.data.text import fold
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.ranking import top_k
+from entail.statistics.ranking import ranks_of
 
 Wording = Literal["question", "claim"]
 WORDINGS: tuple[Wording, Wording] = ("question", "claim")
@@ -111,29 +112,22 @@ def search_wordings(
         is_lexical = index.manifest.dimension == 0
         for wording, row in zip(WORDINGS, index.scores([question, claim]), strict=True):
             scores[number, wording] = np.where(row > 0, row, -np.inf) if is_lexical else row
-    lists = {key: _best(row, k) for key, row in scores.items()}
+    best = {key: top_k(row[None], k).positions[0].tolist() for key, row in scores.items()}
+    lists = {key: tuple(at for at in best[key] if np.isfinite(row[at])) for key, row in scores.items()}
     ranked = sorted({at for positions in lists.values() for at in positions} | gold)
     return PassageLists(
         (indexes[0].name, indexes[1].name),
         k,
         lists,
         {key: tuple(float(scores[key][at]) for at in positions) for key, positions in lists.items()},
-        {key: _ranks(row, ranked) for key, row in scores.items()},
+        {key: _ranks(row, ranked) for key, row in scores.items()} if ranked else {},
         gold,
     )
 
 
-def _best(row: Floats, k: int) -> tuple[int, ...]:
-    positions = top_k(row[None], k).positions[0].tolist()
-    return tuple(at for at in positions if np.isfinite(row[at]))
-
-
-def _ranks(row: Floats, positions: Sequence[int]) -> dict[int, int]:
-    """Return ranks of some positions; ties are ordered by position."""
-    return {
-        at: int((row > row[at]).sum() + (row[:at] == row[at]).sum()) + 1 if np.isfinite(row[at]) else 0
-        for at in positions
-    }
+def _ranks(row: Floats, positions: list[int]) -> dict[int, int]:
+    ranks = ranks_of(row[None], [positions]).ranks
+    return {at: int(rank) * bool(np.isfinite(row[at])) for at, rank in zip(positions, ranks, strict=True)}
 
 
 FILE = "claim_lists.json"

@@ -77,20 +77,19 @@ class SplitComparison:
     @cached_property
     def changes(self) -> Mapping[Protocol, tuple[QueryChange, ...]]:
         """Protocol -> every query, in the order of the trees."""
-        return {"query_excluded": tuple(self._changes())}
-
-    def premises(self, position: int) -> tuple[str, ...]:
-        """Return a query's gold premises that are candidates, in the order of the proofs."""
-        return tuple(self.corpus.texts[p] for p in self.gold.children[position] if p != NOT_THERE)
-
-    def _changes(self) -> Iterator[QueryChange]:
         first, second = (evaluation.query_excluded for evaluation in self.evaluations)
         precisions = zip(average_precision(first).tolist(), average_precision(second).tolist(), strict=True)
+        changes = []
         for index, (query, ap) in enumerate(zip(self.gold.texts, precisions, strict=True)):
             own = slice(first.offsets[index], first.offsets[index + 1])
             before, after = tuple(first.ranks[own].tolist()), tuple(second.ranks[own].tolist())
             hits = sum(rank <= FOUND_AT for rank in before), sum(rank <= FOUND_AT for rank in after)
-            yield QueryChange(index, query, ap, hits, len(before), (before, after))
+            changes.append(QueryChange(index, query, ap, hits, len(before), (before, after)))
+        return {"query_excluded": tuple(changes)}
+
+    def premises(self, position: int) -> tuple[str, ...]:
+        """Return a query's gold premises that are candidates, in the order of the proofs."""
+        return tuple(self.corpus.texts[p] for p in self.gold.children[position] if p != NOT_THERE)
 
 
 def compare_split(
@@ -146,19 +145,8 @@ def query_rows(split: SplitComparison) -> Iterator[tuple[object, ...]]:
         )
 
 
-def most_changed(
-    changes: Sequence[QueryChange], *, gained: bool, most: int | None = None
-) -> tuple[QueryChange, ...]:
-    """Return the queries that gained with the second retriever, or lost, the most changed first.
-
-    Ties are ordered by the moves of their premises, then by the trees.
-    """
+def most_changed(changes: Sequence[QueryChange], *, gained: bool) -> tuple[QueryChange, ...]:
+    """Return the queries that gained with the second retriever, or lost, the most changed first."""
     sign = 1 if gained else -1
     selection = [change for change in changes if sign * change.difference > 0]
-    selection.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.index))
-    return tuple(selection[:most])
-
-
-def _moved(change: QueryChange) -> float:
-    gains = [1 / np.log2(1 + np.array(side)) for side in change.ranks]
-    return float(np.abs(gains[0] - gains[1]).sum())
+    return tuple(sorted(selection, key=lambda change: (-abs(change.difference), change.index)))
