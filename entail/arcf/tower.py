@@ -115,5 +115,4 @@ class BiEncoderTower(ScorerTower):
             frame=self.frame,
             device=self.device,
             budget=AT_ONCE if self.device == "cpu" else 1 << 20,
-            spent=self.spent,
         )

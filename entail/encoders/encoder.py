@@ -107,9 +107,6 @@ class BiEncoder:
         self._fetching = threading.Lock()
         self._towers: Towers | None = None
 
-    def __repr__(self) -> str:
-        return f"BiEncoder({self._entry.name!r}, loaded={self.loaded})"
-
     @property
     def name(self) -> str:
         """The entry's name."""

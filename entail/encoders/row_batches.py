@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -23,23 +22,6 @@ def budget_of(device: str) -> int:
     (4096, 24000)
     """
     return 24_000 if device.startswith("cuda") else 4096
-
-
-@dataclass
-class Spent:
-    """Cost of scoring: forward passes, pairs, their tokens, and tokens with padding."""
-
-    passes: int = 0
-    rows: int = 0
-    tokens: int = 0
-    padded: int = 0
-
-    def add(self, rows: int, tokens: int, padded: int) -> None:
-        """Count one forward pass."""
-        self.passes += 1
-        self.rows += rows
-        self.tokens += tokens
-        self.padded += padded
 
 
 def token_batches(lengths: Sequence[int] | Ints, *, budget: int, most: int | None = None) -> list[Ints]:

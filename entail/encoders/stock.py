@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-MAX_LENGTH = 512
-"""Tokens read by a model without a limit of its own."""
-
 _ADAPTER = "default"
 _log = logging.getLogger(__name__)
 
@@ -55,9 +52,6 @@ def sentence_transformer(
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-            if (model.max_seq_length or 0) > 1_000_000:  # as T5's tokenizer may say
-                with contextlib.suppress(AttributeError):  # word vectors have no limit to set
-                    model.max_seq_length = MAX_LENGTH
             if adapter is not None:
                 load_adapter(model, adapter, name=entry.name)
                 if entry.gaussian is not None:

@@ -29,8 +29,6 @@ NO_THRESHOLD = 0.5
 LEAST = 10
 """Minimum number of pairs of either kind for a curve."""
 
-_EDGE = 1e-9
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -151,7 +149,7 @@ def confidence(form: GaussianForm, similarities: Floats64) -> Floats64 | None:
     """
     if form.entailment is None:
         return None
-    yes = probability(form.entailment, logits(similarities))
+    yes = _probability(form.entailment, logits(similarities))
     sure: Floats64 = np.maximum(np.where(similarities > threshold_of(form), yes, 1 - yes), 0.5)
     return sure
 
@@ -163,18 +161,21 @@ def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | No
     """
     if form.direction is None:
         return None
-    curve = probability(form.direction, margins)
+    curve = _probability(form.direction, margins)
     below, above = np.minimum(curve, 0.5), np.maximum(curve, 0.5)
     return np.where(margins > 0, above, np.where(margins < 0, below, 0.5))
 
 
-def logits(similarities: ArrayLike) -> Floats64:
-    """Return log(s / (1 - s)) of similarities, clipped to (0, 1).
+def _probability(curve: Calibration, scores: Floats64) -> Floats64:
+    from scipy.special import expit
 
-    >>> logits([0.5]).tolist()
-    [0.0]
-    """
-    clipped = np.clip(np.asarray(similarities, dtype=np.float64), _EDGE, 1 - _EDGE)
+    values: Floats64 = expit(curve.slope * scores + curve.intercept)
+    return values
+
+
+def logits(similarities: ArrayLike) -> Floats64:
+    """Return log(s / (1 - s)) of similarities, clipped to (0, 1)."""
+    clipped = np.clip(np.asarray(similarities, dtype=np.float64), 1e-9, 1 - 1e-9)
     return np.log(clipped) - np.log1p(-clipped)
 
 
@@ -192,18 +193,6 @@ def fit_curve(scores: ArrayLike, yes: ArrayLike, *, centred: bool = False) -> Ca
         return None
     fitted = LogisticRegression(fit_intercept=not centred).fit(x, y)
     return Calibration(slope=float(fitted.coef_[0, 0]), intercept=float(np.ravel(fitted.intercept_)[0]))
-
-
-def probability(curve: Calibration, scores: ArrayLike) -> Floats64:
-    """Return the probability of each score.
-
-    >>> probability(Calibration(slope=2.0, intercept=0.0), [0.0]).tolist()
-    [0.5]
-    """
-    from scipy.special import expit
-
-    values: Floats64 = expit(curve.slope * np.asarray(scores, dtype=np.float64) + curve.intercept)
-    return values
 
 
 def is_one_way(pairs: Sequence[NliPair]) -> Booleans:

@@ -136,7 +136,7 @@ def ranks_of(
             return np.inf
         own = row[position]  # its rank needs no sorting
         before = np.count_nonzero(row > own) + np.count_nonzero(row[:position] == own)
-        return 1 + before - bool(out >= 0 and (row[out] > own or (row[out] == own and out < position)))
+        return float(1 + before) - bool(out >= 0 and (row[out] > own or (row[out] == own and out < position)))
 
     return GoldRanks.of(
         [

@@ -12,7 +12,6 @@ from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import Frame, Pair
-from entail.encoders.row_batches import Spent
 from entail.index.protocol import Floats
 from tests.conftest import SYLLABLES
 
@@ -112,7 +111,6 @@ class FakeScorer:
     by: Callable[[list[str], list[str]], float]
     max_length: int = 1000
     frame: Frame = field(default_factory=lambda: Frame((1,), (2,), (2,), 0, True))
-    spent: Spent = field(default_factory=Spent)
     words: dict[str, int] = field(default_factory=dict)
     calls: list[int] = field(default_factory=list)
 

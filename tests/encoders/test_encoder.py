@@ -22,7 +22,6 @@ from entail.encoders.bert.model import Bert, shared_bert
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.encoders.stock import MAX_LENGTH, sentence_transformer
 from entail.encoders.towers import BertTowers
 from entail.errors import EncoderError, SettingsError
 from entail.progress import Progress
@@ -95,24 +94,6 @@ def test_prompts_separate_queries_from_premises(save_tiny: Callable[..., Path], 
     query, premise = encoder.encode_queries(["ice"]), encoder.encode_premises(["ice"])
     assert np.abs(query - premise).max() > 0.01
     np.testing.assert_allclose(query, encoder.encode_premises(["fire fire ice"]), atol=1e-5)
-
-
-def test_a_model_without_a_limit_gets_the_default(tiny: Path, tmp_path: Path) -> None:
-    """T5 has no positions that end, and its tokenizer need not say how long a text may be."""
-    from transformers import T5Config, T5EncoderModel
-
-    folder = tmp_path / "t5"
-    config = T5Config(vocab_size=99, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    T5EncoderModel(config).save_pretrained(folder)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(tiny / name, folder / name)
-    tokenizer_config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({**tokenizer_config, "model_max_length": int(1e30)})
-    )
-    assert sentence_transformer(folder, device="cpu").max_seq_length == MAX_LENGTH
-    assert BiEncoder(folder, device="cpu").cut(["ice " * MAX_LENGTH, "ice"]) == [True, False]
-    assert sentence_transformer(tiny, device="cpu").max_seq_length == 64  # what says its limit keeps it
 
 
 def _spoil(tensors: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tuning.test_nli_judge import classifier
 
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
@@ -15,7 +16,6 @@ from entail.index.protocol import Floats, Manifest
 from entail.judge.judges import NliJudge
 from entail.runtime.tasks import finish
 from entail.ui.claims.passages import overview, take_scores
-from tests.tuning.test_nli_judge import classifier
 
 
 class FakeIndex:

@@ -17,7 +17,7 @@ from entail.arcf.scoring.inputs import by_prefix
 from entail.cancellation import cancellable
 from entail.encoders.bert.model import mean_of
 from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
-from entail.encoders.row_batches import Spent, budget_of, pad_rows, token_batches
+from entail.encoders.row_batches import budget_of, pad_rows, token_batches
 from entail.index.protocol import Floats, Ints
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def transformer_forward(transformer: Any) -> Forward:  # noqa: ANN401 - any mode
 class RowEncoder:
     """Mean vectors of texts given as token ids, `budget` tokens per forward pass."""
 
-    def __init__(self, forward: Forward, *, frame: Frame, device: str, budget: int, spent: Spent) -> None:
+    def __init__(self, forward: Forward, *, frame: Frame, device: str, budget: int) -> None:
         self._forward, self._frame, self._device = forward, frame, device
-        self._budget, self._spent = budget, spent
+        self._budget = budget
 
     def batches(self, texts: Sequence[Ids]) -> list[tuple[Ints, Tensor]]:
         """Return positions and fp32 vectors (rows, d) of texts, batch by batch, with their gradient."""
@@ -75,7 +75,6 @@ class RowEncoder:
 
         rows, mask = pad_rows(texts, self._frame.padding)
         attention = None if mask.all() else torch.from_numpy(mask).to(self._device)
-        self._spent.add(len(rows), int(mask.sum()), rows.size)
         return mean_of(self._forward(torch.from_numpy(rows).to(self._device), attention), attention)
 
 
@@ -114,7 +113,7 @@ class VectorCache:
 class BiEncoderScorer:
     """Scorer of prefix and candidate by their vectors, from the adapted and from the unchanged base.
 
-    Any number of threads may score with it; the counts of `spent` are then approximate.
+    Any number of threads may score with it.
     """
 
     def __init__(
@@ -132,11 +131,10 @@ class BiEncoderScorer:
     ) -> None:
         self._head = head
         self.tokenize, self.frame, self.max_length = tokenize, frame, max_length
-        self.spent = Spent()
         budget = budget or budget_of(device)
 
         def cache(forward: Forward, size: int) -> VectorCache:
-            encoder = RowEncoder(forward, frame=frame, device=device, budget=budget, spent=self.spent)
+            encoder = RowEncoder(forward, frame=frame, device=device, budget=budget)
             return VectorCache(encoder, size=size)
 
         self._prefixes = cache(prefixes, _CACHED_PREFIXES)

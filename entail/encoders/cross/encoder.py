@@ -22,7 +22,7 @@ from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
-from entail.encoders.row_batches import Booleans, Ints, Spent, budget_of, pad_rows, token_batches
+from entail.encoders.row_batches import Booleans, Ints, budget_of, pad_rows, token_batches
 from entail.encoders.stock import load_adapter, replace_head, sentence_transformer
 from entail.encoders.weights import check_safe, file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
@@ -208,7 +208,7 @@ class CrossEncoder:
     """Two texts read together, to one output or more.
 
     The head is a linear map in fp32: weight (outputs, d), bias (outputs,). A forward pass has about `budget`
-    tokens, by default by device. Any number of threads may use it; `spent` is then approximate.
+    tokens, by default by device. Any number of threads may use it.
     """
 
     def __init__(
@@ -224,7 +224,6 @@ class CrossEncoder:
         self._forward, self._head = forward, head
         self.tokenize, self.frame, self.max_length = tokenize, frame, max_length
         self.budget = budget or budget_of(head[0].device.type)
-        self.spent = Spent()
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
         """Return the first output of each pair, shape (pairs,)."""
@@ -242,14 +241,12 @@ class CrossEncoder:
             return linear(self._forward(ids, mask, second), *self._head)
 
         with torch.inference_mode():
-            logits = cross_outputs(outputs, pairs, frame=self.frame, budget=self.budget, spent=self.spent)
+            logits = cross_outputs(outputs, pairs, frame=self.frame, budget=self.budget)
             values: Floats = logits.cpu().numpy()
             return values
 
 
-def cross_outputs(
-    forward: CrossForward, pairs: Sequence[Pair], *, frame: Frame, budget: int, spent: Spent
-) -> Tensor:
+def cross_outputs(forward: CrossForward, pairs: Sequence[Pair], *, frame: Frame, budget: int) -> Tensor:
     """Return what a forward pass makes of one pair or more, in order."""
     import torch
 
@@ -260,7 +257,6 @@ def cross_outputs(
         ids, mask = pad_rows([rows[i] for i in batch], frame.padding)
         first = np.array([[frame.first(pairs[i])] for i in batch])
         parts.append(forward(ids, mask, mask & (np.arange(ids.shape[1]) >= first)))
-        spent.add(len(batch), int(mask.sum()), ids.size)
     outputs = torch.cat(parts)
     return outputs[torch.from_numpy(np.argsort(np.concatenate(batches))).to(outputs.device)]
 

@@ -23,7 +23,6 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE, cross_outputs, transformer_forward
 from entail.encoders.cross.pairs import Pair, wrap_tokenizer
 from entail.encoders.encoder import BiEncoder
-from entail.encoders.row_batches import Spent
 from entail.encoders.stock import replace_head, sentence_transformer, silent
 from entail.encoders.weights import read_object
 from entail.errors import TrainingError
@@ -235,7 +234,6 @@ class CrossTower(Tower):
             self.head.weight.copy_(torch.randn(outputs, d, generator=draw) * 0.02)
             self.head.bias.zero_()
         self.head.to(self.device)
-        self.spent = Spent()
         self.model.train()
         self.parameters |= {f"head.{name}": p for name, p in self.head.named_parameters()}
 
@@ -250,7 +248,6 @@ class CrossTower(Tower):
             pairs,
             frame=self.frame,
             budget=AT_ONCE if self.device == "cpu" else 1 << 20,
-            spent=self.spent,
         )
 
     def values(self, pairs: Sequence[Pair]) -> Floats:

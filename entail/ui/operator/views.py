@@ -164,7 +164,7 @@ def _draw_database(shared: Workspace) -> None:
     )
     st.caption(f"{label(database.url)} · this version of entail uses schema revision {schema.REVISION}")
     if database.read_only:
-        st.warning(f"The database is read-only: {label(database.remedy)}.", icon=":material/lock:")
+        st.warning("The database is read-only.", icon=":material/lock:")
     st.subheader("Backup")
     st.caption(
         "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
