@@ -126,7 +126,8 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
         begin = values_of(method.presets[preset])
     problem = st.container()
     try:
-        values = draw_settings(method, begin, key=f"set-{method.name}-{preset}-{like.id if like else ''}")
+        key = f"set-{method.name}-{preset}{begin.get('initial') or ''}-{like.id if like else ''}"
+        values = draw_settings(method, begin, key=key)
         refuse_paths(values, existing_values=begin)
         return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
