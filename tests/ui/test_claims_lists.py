@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.tuning.test_nli_judge import classifier
 
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
@@ -13,9 +12,7 @@ from entail.evaluation.passages import pool as claims_pool
 from entail.evaluation.passages.pool import Pool, read_pool
 from entail.evaluation.passages.wordings import PassageLists, PassageScore, search_wordings
 from entail.index.protocol import Floats, Manifest
-from entail.judge.judges import NliJudge
-from entail.runtime.tasks import finish
-from entail.ui.claims.passages import overview, take_scores
+from entail.ui.claims.passages import overview
 
 
 class FakeIndex:
@@ -88,13 +85,3 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(claims_pool, "MOST", 2)
     with pytest.raises(EvaluationError, match="expected at most 2 passages to search on a page"):
         read_pool(tmp_path, name="beir")
-
-
-def test_passages_are_judged_once_by_a_cross_encoder(tiny_home: Path) -> None:
-    classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
-    passages = ["ba be bi", "bo bu"]
-    task = take_scores("nli", passages, "ba")
-    expected = NliJudge("nli").entailment(passages, ["ba", "ba"]).tolist()
-    assert [score.value for score in finish(task)] == pytest.approx(expected)
-    assert [score.entails for score in finish(task)] == [value >= 0.5 for value in expected]
-    assert take_scores("nli", passages, "ba") is task

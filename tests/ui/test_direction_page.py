@@ -1,13 +1,10 @@
 """The Direction page: two sentences, search by direction."""
 
-import json
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.ui.direction.views import gaussian_names
 from entail.ui.shared.resources import Workspace
@@ -45,15 +42,6 @@ def test_two_sentences_are_judged_drawn_and_swapped(app: AppTest, gaussian: str)
     assert app.text_area(key="direction_first").value == "ba be"
     assert figures(app)[:2] == [backward, forward]
     assert float(figures(app)[2]) == -float(margin) != 0
-
-
-def test_confidence_is_at_least_one_half(app: AppTest, gaussian: str) -> None:
-    path = resolve(gaussian).path
-    assert path is not None
-    about = json.loads((path / "entail.json").read_text(encoding="utf-8"))
-    about["gaussian"] |= {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}
-    (path / "entail.json").write_text(json.dumps(about), encoding="utf-8")
-    assert "Each entails the other, 50% confidence" in said(typed(opened(app, PAGE), "ba be bi", "si so"))
 
 
 @pytest.mark.usefixtures("gaussian")

@@ -81,12 +81,8 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
     def look(folder: JobFolder, attempt: int) -> Outcome:
         folder.write_progress(Progress(5, 10, 1.0, "wandering", "steps"))
         folder.log.write_text("a library says something\n", encoding="utf-8")
-        row = {"at": 1.0, "attempt": 1, "step": 1, "epoch": 0}
-        step = {"learning_rate": 0.1, "terms": {"loss": 2.0, "active": 0.5}, "memory": {"gpu": 2**20}}
-        events = [
-            {**row, "kind": "step", **step},
-        ]
-        folder.events.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        event = step(1, 0.1, loss=2.0, active=0.5) | {"at": 1.0, "attempt": 1, "memory": {"gpu": 2**20}}
+        folder.events.write_text(json.dumps(event) + "\n", encoding="utf-8")
         pages.append(view(job=job.id))
         return killed(folder, attempt)
 

@@ -72,14 +72,6 @@ def test_the_database_and_its_backup(show: Any, shared: Workspace) -> None:
     assert [element.proto.label for element in app.get("download_button")] == ["Download"]
 
 
-def test_a_demo_has_no_operator_page(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEMO", "1")
-    app = show("Jobs")
-    assert app.info
-    assert not app.metric
-    assert not app.dataframe
-
-
 def test_access_is_limited_to_operators(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_OPERATORS", "Ada@uni.example, bob@uni.example")
     assert not show("Database").metric

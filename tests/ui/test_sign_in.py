@@ -99,6 +99,9 @@ def test_without_its_section_reading_stays_closed(
     assert "[auth]" in said(app)
     assert "a secret claim" not in said(app)
     assert not opens(app)
+    monkeypatch.setenv("ENTAIL_SIGN_IN", "never")
+    with pytest.raises(SettingsError):
+        load_settings()
 
 
 def test_signing_in_and_out_is_repeated_until_the_page_is_left(
@@ -211,20 +214,6 @@ def test_a_section_that_cannot_be_used_lets_nobody_in(
     assert "Sign in" not in labels(app)
     assert "Your name" not in fields(app)
     assert AUTH["client_secret"] not in said(app)
-
-
-def test_pages_are_hidden_where_sign_in_is_required_to_read(
-    home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
-    app = home.run()
-    assert "Sign in to view" in said(app)
-    assert "Start" not in labels(app)
-    claims.update(ada())
-    assert "Start" in labels(app.run())
-    monkeypatch.setenv("ENTAIL_SIGN_IN", "never")
-    with pytest.raises(SettingsError):
-        load_settings()
 
 
 def test_names_are_marked_as_typed_or_signed_in(
