@@ -1,7 +1,6 @@
 """Existence claims: accepted claims of each rule, and what no claim may be."""
 
 import csv
-import re
 import sys
 from pathlib import Path
 
@@ -35,23 +34,6 @@ def test_each_rule_fits_its_example(rule: object) -> None:
     claim = existence_claim(rule.example)  # type: ignore[attr-defined]  # ids= takes the bare object
     assert claim.rule == rule.name  # type: ignore[attr-defined]  # a named function
     assert claim.fallback == (claim.rule in FALLBACK)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "When did the hockey team won the cup?",
-        "How did you reminded me come out?",
-        "At what pier did a foreign fleet attacked a guard?",
-        "Did the plane landed a mile away?",
-        "Why did the crew of the ship left the port?",
-    ],
-)
-def test_nothing_is_inflected_where_another_verb_is_finite(question: str) -> None:
-    words = set(re.findall(r"\w+", question.lower()))
-    claim_words = set(re.findall(r"\w+", existence_claim(question).text.lower()))
-    frame = set(re.findall(r"\w+", "there exists a known time when in way which at reason why it is whether"))
-    assert claim_words - frame <= words
 
 
 @pytest.mark.parametrize(
@@ -110,7 +92,3 @@ def test_cost_of_long_texts_does_not_grow(text: str) -> None:
     existence_claim("Who won?")
     short, long = (steps("When did " + text * (size // len(text))) for size in (MAX_LENGTH + 100, 40_000))
     assert long <= short + 10
-
-
-def test_the_longest_text_that_is_parsed_takes_few_steps() -> None:
-    assert steps(f"When did {'the team of ' * 160}win?") < 400_000

@@ -220,14 +220,11 @@ def test_a_stray_quotation_mark_of_a_tsv_is_a_character() -> None:
     ("file_name", "expected"),
     [
         ("facts.txt", "facts"),
-        ("/some/where/facts.jsonl.gz", "facts"),
         ("..\\..\\windows\\facts.csv", "facts"),
         ("../..", "corpus"),
         ("", "corpus"),
-        ("My facts v1.2", "My facts v1.2"),
         ("<script>.txt", "script"),
         ("a\0b\x1b[31m\u202e.txt", "a_b__31m"),
-        ("Überblick (neu).tsv", "Überblick (neu)"),
         ("x" * 300 + ".txt", "x" * 80),
     ],
 )

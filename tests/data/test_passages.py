@@ -18,7 +18,6 @@ from entail.data.passages.files import (
     read_qrels,
     read_questions,
 )
-from entail.data.passages.stream import json_array
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -124,20 +123,6 @@ def test_elements_before_a_mistake_are_read(tmp_path: Path, text: str, whole: li
     assert [next(questions).text for _ in whole] == whole
     with pytest.raises(FormatError, match=f"x.json.*element {len(whole) + 1}"):
         next(questions)
-
-
-def test_numbers_of_an_array_are_exact_and_blocks_are_joined(tmp_path: Path) -> None:
-    text = '\n[{"a": {"b": 1}}, {"a":\n2},\n{"a": 3.50}\n,{"a": 18446744073709551615}\n]\n'
-    rows = list(json_array(written(tmp_path, "x.json", text)))
-    assert [(number, str(row["a"])) for number, row in rows] == [
-        (1, "{'b': 1}"),
-        (2, "2"),
-        (3, "3.50"),
-        (4, "18446744073709551615"),
-    ]
-    large = [{"question": f"q{number}", "answers": ["x" * 300_000]} for number in range(8)]
-    questions = read_questions(written(tmp_path, "large.json", large))
-    assert [question.text for question in questions] == [f"q{number}" for number in range(8)]
 
 
 @pytest.mark.parametrize("kind", ["dpr", "jsonl", "tsv", "squad"])

@@ -80,22 +80,6 @@ def test_batches_change_nothing_and_bound_the_scores(
     assert (reports[-1].done, reports[-1].total, reports[-1].unit) == (60, 60, "queries")
 
 
-def test_two_retrievers_are_compared_by_both_protocols(
-    facts: Corpus, solar: ExplanationTree, listed: Any, listed_index: MakeIndex
-) -> None:
-    better = listed_index(facts, {"h": ["mid", "a"], "mid": ["b", "c"]})
-    first, second = (evaluate_premises(facts, [solar], index, ks=[10]) for index in (listed, better))
-    comparison = compare_evaluations(first, second)
-    for protocol, figures in first.figures().items():
-        assert {name: d.paired.first for name, d in comparison[protocol].items()} == pytest.approx(figures)
-        assert {name: d.paired.second for name, d in comparison[protocol].items()} == pytest.approx(
-            second.figures()[protocol]
-        )
-    assert comparison["paper"]["MAP"].paired.better == 2
-    assert comparison["paper"]["MAP"].paired.p == pytest.approx(0.5, abs=0.02)
-    assert comparison == compare_evaluations(first, second)
-
-
 def test_evaluations_of_other_trees_are_not_compared(
     facts: Corpus, solar: ExplanationTree, listed: Any, tree_of: MakeTree
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
-from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
+from entail.encoders.cross.reranker import Reranker, list_rerankers
 from entail.errors import EncoderError, RetrievalError, UnknownEncoderError
 from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.factory import retriever
@@ -81,25 +81,6 @@ def test_a_reranker_is_asked_for_by_name(write_reranker: Write) -> None:
     assert hits.scores[0] == pytest.approx(sorted(expected, reverse=True), abs=1e-5)
     with pytest.raises(RetrievalError):
         retriever("bm25+nobody", CORPUS)
-
-
-def test_the_revision_is_that_of_weights_and_settings(write_reranker: Write) -> None:
-    revisions = {}
-    for name, settings in (("a", {}), ("b", {"depth": 9}), ("c", {"seed": 1})):
-        write_reranker(name, **settings)
-        revisions[name] = reranker_revisions()[name].partition("@")[2]
-        assert Reranker(name).revision == reranker_revisions()[name]
-    assert len(set(revisions.values())) == 3
-    assert list_rerankers() == ["a", "b", "c"]
-
-
-def test_scores_do_not_depend_on_the_list(write_reranker: Write) -> None:
-    reader = Reranker(write_reranker())
-    together = reader.score("ba be", TEXTS)
-    alone = [reader.score("ba be", [text])[0] for text in TEXTS]
-    assert together == pytest.approx(alone, abs=1e-5)
-    assert len(set(together.round(4).tolist())) > 1
-    assert reader.score("ba be", []).shape == (0,)
 
 
 @pytest.mark.parametrize(

@@ -128,17 +128,6 @@ def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **options) is not index
 
 
-def test_premises_are_encoded_once_and_only_new_ones(cache_dir: Path) -> None:
-    encoder = CountingGaussians()
-    for _ in range(2):
-        gaussians = premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
-        np.testing.assert_array_equal(gaussians.values, encoder.of(TEXTS).values)
-    assert encoder.asked == TEXTS
-    grown = Corpus.of("grown", ["one more", *TEXTS])
-    premise_gaussians(grown, encoder, cache_dir=cache_dir)
-    assert encoder.asked == [*TEXTS, "one more"]
-
-
 def test_cached_unit_vectors_are_not_taken_for_gaussians(cache_dir: Path) -> None:
     from entail.index.vectors import premise_vectors
 

@@ -96,11 +96,3 @@ def test_base_and_query_tower_share_cached_vectors(
     np.testing.assert_array_equal(first._vectors, second._vectors)
     base = resolve("minilm").revision
     assert [folder.name for folder in (tmp_path / "data" / "vectors").iterdir()] == [slug(base or "")]
-
-
-@pytest.mark.parametrize("towers", ["siamese", "dual"])
-def test_a_premise_tower_of_its_own_encodes_its_own(make: Any, encoded: list[str], towers: str) -> None:
-    corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
-    base, index = retriever("minilm", corpus), retriever(make(towers), corpus)
-    assert encoded == 2 * list(corpus.texts)
-    assert np.abs(index._vectors - base._vectors).max() > 0.01
