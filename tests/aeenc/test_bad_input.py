@@ -21,14 +21,6 @@ SETTINGS = small(epochs=2, learning_rate=0.02, rounds=1)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"rank": 0},
-        {"premises_per_step": 3},
-        {"rounds": -1},
-        {"learning_rate": float("nan")},
-        {"margin": float("inf")},
-        {"distil": -1.0},
-        {"dropout": 1.0},
-        {"loss": "hinge"},
         {"live_k": 5, "towers": "dual"},
         {"gold": False, "live_k": 0},
         {"initial": "x", "tuning": "full"},

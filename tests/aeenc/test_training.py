@@ -89,17 +89,6 @@ def test_every_way_to_train_learns(grove_of: Grove, loss: str, source: str, roun
     assert (distance(mine[1], base[1]) > 1e-3) == (towers != "single")
 
 
-def test_conclusions_have_one_vector_under_one_tower_and_two_under_two(grove_of: Grove) -> None:
-    encoded = [grove_of.trees[0].intermediates["int1"]]
-    for towers in ("siamese", "dual"):
-        grove_of.train(towers=towers)
-        encoder = BiEncoder("mine")
-        query, premise = encoder.encode_queries(encoded), encoder.encode_premises(encoded)
-        assert np.allclose(query, premise, atol=1e-6 if towers == "siamese" else 1e-3) == (
-            towers == "siamese"
-        )
-
-
 def test_alpha_keeps_vectors_nearer_to_the_base(grove_of: Grove) -> None:
     base = grove_of.vectors()
     free, regularised = (
