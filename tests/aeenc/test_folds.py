@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,54 +18,33 @@ def data_of(*pairs: tuple[str, str, bool]) -> TrainingData:
     return TrainingData(FACTS, FACTS, (), judgements, ())
 
 
-@pytest.fixture
-def decided() -> TrainingData:
+def test_each_half_is_trained_on_once_and_measured_once() -> None:
     """Ten trees of two sentences: a hypothesis over a conclusion and a fact, the conclusion over a fact."""
-    pairs = []
-    for at in range(10):
-        pairs += [
-            (f"root {at}", f"conclusion {at}", True),
-            (f"root {at}", f"fact {at}", True),
-            (f"conclusion {at}", f"fact {at + 10}", True),
-            (f"root {at}", f"fact {at + 20}", False),
-        ]
-    return data_of(*pairs)
+    decided = data_of(
+        *((f"root {at}", f"conclusion {at}", True) for at in range(10)),
+        *((f"root {at}", f"fact {at}", True) for at in range(10)),
+        *((f"conclusion {at}", f"fact {at + 10}", True) for at in range(10)),
+        *((f"root {at}", f"fact {at + 20}", False) for at in range(10)),
+    )
+    halves = decision_halves(decided)
+    parts = [part.judgements for part, _ in halves if part.judgements]
+    sentences = [set(part.accepted) for part in parts]
+    assert [set(gold_children(measured.dev)) for _, measured in halves] == sentences[::-1]
+    assert [len(half) for half in sentences] == [10, 10]
+    assert not sentences[0] & sentences[1]
+    for part, half in zip(parts, sentences, strict=True):
+        roots = {name for name in half if name.startswith("root")}
+        assert {name.replace("root", "conclusion") for name in roots} == half - roots
+        assert set(part.rejected) == roots
+    (trained, rest), _ = halves
+    assert (trained.dev, trained.original, rest.judgements) == ((), FACTS, None)
+    assert decision_halves(rest) == decision_halves(replace(decided, dev=rest.dev)) == ()
 
 
-def test_each_half_is_trained_on_once_and_measured_once(decided: TrainingData) -> None:
-    assert decided.judgements is not None
-    (first, rest), (second, other) = decision_halves(decided)
-    assert first.judgements is not None
-    assert second.judgements is not None
-    trained = [set(half.judgements.accepted) for half in (first, second) if half.judgements]
-    assert trained[0] | trained[1] == set(decided.judgements.accepted)
-    assert not trained[0] & trained[1]
-    assert [len(half) for half in trained] == [10, 10]
-    assert set(gold_children(rest.dev)) == trained[1]
-    assert set(gold_children(other.dev)) == trained[0]
-    assert rest.judgements is None
-    assert (first.dev, first.original) == ((), FACTS)
-
-
-def test_sentences_of_a_tree_stay_together(decided: TrainingData) -> None:
-    for part, _ in decision_halves(decided):
-        assert part.judgements is not None
-        roots, below = (
-            {name.split()[1] for name in part.judgements.accepted if name.startswith(kind)}
-            for kind in ("root", "conclusion")
-        )
-        assert roots == below
-        assert set(part.judgements.rejected) == {f"root {at}" for at in roots}
-
-
-def test_too_few_sentences_gold_trees_and_dev_trees_are_not_split(decided: TrainingData) -> None:
-    few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(FEW - 1)))
-    assert decision_halves(few) == ()
-    enough = data_of(*((f"root {at}", f"fact {at}", True) for at in range(FEW)))
-    assert len(decision_halves(enough)) == 2
-    (_, rest), _ = decision_halves(decided)
-    assert decision_halves(rest) == ()
-    assert decision_halves(replace(decided, dev=rest.dev)) == ()
+def test_too_few_sentences_are_not_split() -> None:
+    for count in (FEW - 1, FEW):
+        few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(count)))
+        assert len(decision_halves(few)) == (2 if count == FEW else 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=30, max_size=80))

@@ -21,13 +21,11 @@ def tokenizer(tiny_home: Path) -> Any:
 def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., Path]:
     """Return what writes a reader that answers one question with given words of given passages."""
 
-    def write(
-        question: str, passages: Sequence[str], spans: Places, *, name: str = "reader", stride: int = 128
-    ) -> Path:
+    def write(question: str, passages: Sequence[str], spans: Places) -> Path:
         import torch
         from transformers import AutoTokenizer, BertForQuestionAnswering
 
-        base = write_bert(tiny_home / f"{name}-base", dimension=256)
+        base = write_bert(tiny_home / "reader-base", dimension=256)
         tokenizer = AutoTokenizer.from_pretrained(base)
         model = BertForQuestionAnswering.from_pretrained(base).eval()
         question_length = len(tokenizer(question, add_special_tokens=False)["input_ids"])
@@ -36,7 +34,7 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
             list(passages),
             truncation="only_second",
             max_length=32,
-            stride=min(stride, (32 - question_length - 3) // 2),
+            stride=(32 - question_length - 3) // 2,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
         )
@@ -52,17 +50,13 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
             for token, (begin, end) in enumerate(encoding["offset_mapping"][at]):
                 text = passages[passage]
                 word = text[:begin].count(" ") if parts[token] == 1 and end > begin else -1
-                targets.append(
-                    [
-                        10.0 * any((passage, word) == (p, first) for p, first, _ in spans),
-                        10.0 * any((passage, word) == (p, last) for p, _, last in spans),
-                    ]
-                )
+                ends = [{(p, first) for p, first, _ in spans}, {(p, last) for p, _, last in spans}]
+                targets.append([10.0 * ((passage, word) in places) for places in ends])
         states = torch.cat(rows)
         with torch.no_grad():
             model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, torch.tensor(targets)).solution.T)
             model.qa_outputs.bias.zero_()
-        folder = tiny_home / name
+        folder = tiny_home / "reader"
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         return folder

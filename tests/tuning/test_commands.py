@@ -97,15 +97,13 @@ def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path:
     for at, split in enumerate(("train", "dev", "test"), start=1):
         (folder / "qrels" / f"{split}.tsv").write_text(f"q{at}\tp{at}\t1\n", encoding="utf-8")
 
-    def learnt(**options: Any) -> tuple[list[str], list[str]]:
-        passage_data = PassageSource(questions=folder, dev=folder, **options).read()
-        assert passage_data.dev is not None
-        return [example.question for example in passage_data.examples.examples], [
-            example.question for example in passage_data.dev.examples
-        ]
-
-    assert learnt() == (["ba 1"], ["ba 2"])
-    assert learnt(split="test", dev_split="train") == (["ba 3"], ["ba 1"])
+    for options, questions in (
+        ({}, ["ba 1", "ba 2"]),
+        ({"split": "test", "dev_split": "train"}, ["ba 3", "ba 1"]),
+    ):
+        data = PassageSource(questions=folder, dev=folder, **options).read()
+        assert data.dev is not None
+        assert [part.examples[0].question for part in (data.examples, data.dev)] == questions
 
 
 def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
