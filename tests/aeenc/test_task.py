@@ -19,13 +19,10 @@ from entail.data.records import Corpus
 from entail.index.protocol import Floats
 
 FACTS = Corpus.of("facts", ["q", "near", "child", "far", "other"])
-# Cosine to q: itself 1, near .9, child .8, far .1, other .6; "other" belongs to no tree.
+# Angles to q by their cosines; "other" belongs to no tree.
 ANGLES = {
-    "q": 0.0,
-    "near": np.arccos(0.9),
-    "child": np.arccos(0.8),
-    "far": np.arccos(0.1),
-    "other": np.arccos(0.6),
+    text: np.arccos(cosine)
+    for text, cosine in {"q": 1.0, "near": 0.9, "child": 0.8, "far": 0.1, "other": 0.6}.items()
 }
 
 
