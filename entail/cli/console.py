@@ -243,15 +243,6 @@ def login_name() -> str:
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; every error becomes one message."""
     try:
-        return _run(app, arguments)
-    except BrokenPipeError:
-        # As Python's manual has it: what is left in the buffer must not be written once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-
-
-def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
-    try:
         command = typer.main.get_command(app)
         code = command.main(args=list(arguments), prog_name="entail", standalone_mode=False)
         sys.stdout.flush()
@@ -261,7 +252,9 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
     except SystemExit as stop:  # typer exits so when the reader of a pipe has gone
         return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
-        raise
+        # As Python's manual has it: what is left in the buffer must not be written once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except Exception as error:
         message = shorten_message(mask_secrets(_message(error, arguments)))
         is_usage = isinstance(error, typer.TyperException)
@@ -284,10 +277,11 @@ def _message(error: Exception, arguments: Sequence[str]) -> str:
         case EntailError():
             return str(error)
         case OSError():
-            reason = error.strerror or _first_line(error)
+            reason = error.strerror or str(error)
             return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
     hint = "" if "--debug" in arguments else f"; the whole trace is {_log(error, arguments)}"
-    return f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{hint})"
+    first_line = (str(error).strip().splitlines() or ["no message"])[0]
+    return f"unexpected {type(error).__name__}: {first_line} (please report this{hint})"
 
 
 def _log(error: Exception, arguments: Sequence[str]) -> str:
@@ -353,8 +347,3 @@ def _cell(value: object) -> str:
 
 def _to_text(report: Report) -> str:
     return report.text or describe(report.data)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else "no message"

@@ -25,7 +25,7 @@ from entail.data.reading import log_tail, size_of
 from entail.data.writing import write_bytes, write_text
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.folder import JobFolder, is_locked, list_workers, lock_file, staging_folder
-from entail.jobs.record import RESUMABLE, Job, JobSpec, Status, Worker
+from entail.jobs.record import RESUMABLE, TODO, Job, JobSpec, Status, Worker
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import method
@@ -144,13 +144,9 @@ class Jobs:
             if status.state in ("queued", "running"):
                 write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
             if status.state == "queued":
+                what, todo = "it was cancelled before it started", TODO["cancelled"]
                 status = replace(
-                    status,
-                    state="cancelled",
-                    since=now,
-                    ending="cancelled",
-                    what="it was cancelled before it started",
-                    todo="resume it to queue it again, or delete it",
+                    status, state="cancelled", since=now, ending="cancelled", what=what, todo=todo
                 )
                 folder.write_status(status)
         return self.job(folder.path.name)
@@ -179,10 +175,8 @@ class Jobs:
                         f"job {job.id} is {job.state}: expected a cancelled, failed or interrupted one"
                     )
                 (folder.path / "cancel.json").unlink(missing_ok=True)
-                now, attempt = datetime.now(UTC), status.attempt
-                folder.write_status(
-                    Status(state="queued", since=now, queued=now, attempt=attempt, seconds=job.seconds)
-                )
+                now = datetime.now(UTC)
+                folder.write_status(Status("queued", now, now, attempt=status.attempt, seconds=job.seconds))
         self.start_worker()
         return self.job(job.id)
 
@@ -316,12 +310,10 @@ class Jobs:
         try:
             make_folder(self.folder)
             return FileLock(file, timeout=_TIMEOUT).acquire()
-        except Timeout as error:
-            raise JobError("another process is submitting a job; try again") from error
-        except OSError as error:
+        except (Timeout, OSError) as error:
             raise JobError(
-                f"jobs cannot be written into {self.folder} ({error.strerror}); let this user write there, "
-                f"{file.name} included"
+                f"jobs cannot be written into {self.folder} ({error}); try again, or let this user write "
+                f"there, {file.name} included"
             ) from error
 
 

@@ -187,15 +187,9 @@ def _start(job: JobFolder) -> Status | None:
         if status.state != "queued":
             return None
         now = datetime.now(UTC)
+        attempt, host, pid = status.attempt + 1, platform.node(), os.getpid()
         started = Status(
-            state="running",
-            since=now,
-            queued=status.queued,
-            attempt=status.attempt + 1,
-            host=platform.node(),
-            worker=os.getpid(),
-            started=now,
-            seconds=status.seconds,
+            "running", now, status.queued, attempt, host, pid, started=now, seconds=status.seconds
         )
         job.beat()
         for name in ("progress.json", "cancel.json", "noted"):
