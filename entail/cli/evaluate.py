@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, describe, progress_bar
-from entail.cli.options import CorpusFile, Device, Limit, Out, TreesFile, active_or_packaged
+from entail.cli.options import Device, Limit, Out, active_or_packaged
 from entail.cli.rank import MaxLength, MinLength, ScorerName, Visible, make_ranker
 from entail.errors import SettingsError
 
@@ -22,8 +22,8 @@ app = typer.Typer(name="evaluate", help="Evaluate retrievers, encoders, scorers 
 
 @command(app)
 def premises(
-    corpus: CorpusFile,
-    trees: TreesFile,
+    corpus: Annotated[Path, "Premises: txt, csv, jsonl or json; may be gzipped."],
+    trees: Annotated[Path, "Reference trees: EntailmentBank JSONL; may be gzipped."],
     retriever: Annotated[
         list[str] | None,
         "Retriever: tfidf, bm25, minilm, a folder under models/, a Hub id, or a hybrid NAME+bm25, each also "

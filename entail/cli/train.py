@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from entail.cli.console import Report, describe, login_name, progress_bar, reports
-from entail.cli.options import Device, option_of, with_options
+from entail.cli.options import Device
 from entail.errors import SettingsError
 from entail.training.fields import Field, format_toml, read_toml, values_of
 from entail.training.method import Method, Run, Source, methods
@@ -67,8 +68,26 @@ def _command(method: Method) -> Callable[..., None]:
             return _submit(method, config, source, out, device)
         return _train(method, config, source, Path(out), resume=resume, device=device)
 
-    options = [*map(option_of, data), *(option_of(field, is_override=True) for field in flags)]
-    return reports(with_options(train, options, instead_of="values"))
+    options = [*map(_option_of, data), *(_option_of(field, is_override=True) for field in flags)]
+    signature = inspect.signature(train, eval_str=True)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "values"]
+    train.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]  # typer reads it
+    return reports(train)
+
+
+def _option_of(field: Field, *, is_override: bool = False) -> inspect.Parameter:
+    """Return a field as an option; an override is None unless it is given, and its help has the default."""
+    kind, default, help_ = field.type, field.default, field.help
+    if field.kind == "files":
+        kind, default, help_ = list[Path] | None, None, f"{help_}; may be given again"
+    if is_override:
+        kind, default, help_ = kind | None, None, f"{help_}  [default: {default}]"
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if field.required else default,
+        annotation=Annotated[kind, typer.Option(help=help_)],
+    )
 
 
 for _name, _method in methods().items():

@@ -120,7 +120,7 @@ class Message(BaseModel):
 class EncodeRequest(Message):
     """Texts to encode."""
 
-    texts: Texts = Field(description="Texts, each encoded alone.")
+    texts: Texts
     encoder: Name | None = Field(None, description="Encoder of `GET /info`; default: the active one.")
     tower: Tower = Field("query", description="Tower that encodes.")
 
@@ -262,7 +262,7 @@ class DirectionAnswer(Message):
 class ClaimRequest(Message):
     """Questions to turn into claims."""
 
-    questions: Texts = Field(description="Questions, each turned into a claim.")
+    questions: Texts
     answers: Texts | None = Field(None, description="One answer a question, to be joined into one statement.")
 
     @model_validator(mode="after")
@@ -375,7 +375,7 @@ class CorpusInfo(Message):
 
     name: str
     version: int
-    count: int = Field(description="Premises.")
+    count: int
     licence: str
     active: str = Field(description="Default encoder of the corpus.")
 
