@@ -15,12 +15,6 @@ from entail.encoders.cross.pairs import Frame, Pair
 from entail.index.protocol import Floats
 from tests.conftest import SYLLABLES
 
-SMALL = [
-    *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "k=6"),
-    *("--set", "batch_tokens=300", "--set", "max_length=32"),
-]
-"""Options of a training that takes a second."""
-
 TINY = ArcfConfig(
     base="tiny",
     rank=4,

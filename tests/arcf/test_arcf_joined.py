@@ -11,11 +11,10 @@ import pytest
 
 from entail.arcf.method import WorldtreeSource, preview
 from entail.arcf.training import train_arcf
-from entail.cli import main
 from entail.errors import SettingsError
 from entail.jobs.jobs import absolute
 from entail.training.method import Run, method
-from tests.arcf.conftest import SMALL, TINY
+from tests.arcf.conftest import TINY
 
 
 @pytest.fixture
@@ -32,15 +31,6 @@ def dev(release: dict[str, Path], tables: list[str]) -> list[str]:
 def mine(tiny_home: Path, world: Any) -> Path:
     train_arcf(world.questions, world.facts, TINY, run=Run(data=["worldtree"], out=tiny_home / "mine"))
     return tiny_home / "mine"
-
-
-def test_trained_from_the_command_line(
-    tiny_home: Path, release: dict[str, Path], tables: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    inputs = [*tables, "--questions", str(release["train"]), "--dev", str(release["dev"])]
-    assert main(["train", "arcf", *inputs, *SMALL, "--out", str(tiny_home / "mine")]) == 0
-    assert "18 questions, 54 gold facts" in capsys.readouterr().out
-    assert (tiny_home / "mine" / "README.md").is_file()
 
 
 def test_measured_and_promoted(

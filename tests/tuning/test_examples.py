@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from entail.data.nli.pairs import NliPair
 from entail.data.passages.files import Question
+from entail.errors import EvaluationError
+from entail.evaluation.passages import retrieval
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import (
     EntailedPair,
@@ -51,7 +53,7 @@ def test_gold_passages_are_looked_up_and_their_absence_is_counted(store: Passage
 
 
 def test_bm25_serves_questions_without_negatives_and_what_holds_the_answer_is_none(
-    store: PassageStore,
+    store: PassageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = replace(ASKED, id="b", hard_negatives=())
     before = examples_of(store, [ASKED, alone, replace(ASKED, id="c")])
@@ -60,7 +62,11 @@ def test_bm25_serves_questions_without_negatives_and_what_holds_the_answer_is_no
     assert (first.negatives, third.negatives) == ((3,), (3,))
     assert set(second.negatives) == {1, 2}  # p4 says the same as p0; p1 and p2 only look alike
     assert after.digest != before.digest
+    monkeypatch.setattr(retrieval, "MOST_BM25", 3)
     assert with_missing_negatives(before, depth=0) == before
+    assert with_missing_negatives(after, depth=5) == after  # nothing is searched
+    with pytest.raises(EvaluationError):
+        with_missing_negatives(before, depth=5)
 
 
 def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: PassageStore) -> None:
