@@ -28,7 +28,6 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.trees.page import Screen, TreePage, open_tree
 
 ICE = Premise("ice is a kind of solid")
-SNOW = Premise("snow is white")
 HOSTILE = "it is turned <b>away</b> :red[now] $x$"
 
 
@@ -59,30 +58,22 @@ def boxes_of(tree: Tree, **options: Any) -> dict[str, dict[str, Any]]:
     return {node["id"]: node for node in network.nodes if not node["group"].endswith("step")}
 
 
-def test_a_box_shows_kind_text_author_and_verdict() -> None:
-    tree = grown(Finish(node="n1.2", premises=(ICE,)))
-    boxes = boxes_of(tree, verdicts={"n1": "Supported"})
+def test_a_box_shows_kind_text_author_verdict_level_and_what_it_hides() -> None:
+    boxes = boxes_of(grown(Finish(node="n1.2", premises=(ICE,))), verdicts={"n1": "Supported"})
     assert [boxes[id]["group"] for id in ("n1", "n1.1", "n1.2")] == ["hypothesis", "intermediate", "premise"]
     assert boxes["n1.4"]["title"] == f"Premise sent7, by Ada\n{HOSTILE}"
     assert " ".join(boxes["n1.4"]["label"].split()) == HOSTILE
     assert boxes["n1"]["title"].splitlines()[1:] == ["the moon is cold", "Supported"]
     assert "finished" in boxes["n1.2"]["title"]
     assert [node["of"] for node in boxes.values() if node["group"] == "tick"] == ["n1.2"]
-
-
-def test_boxes_say_their_level_and_whether_they_are_open() -> None:
     boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
     levels = [(id, box["level"], box.get("open")) for id, box in boxes.items() if "level" in box]
     inner = [("n1", 1, True), ("n1.1", 2, False), ("n1.5", 2, True)]
     assert sorted(levels) == sorted([*inner, ("n1.2", 2, None), ("n1.6", 3, None)])
-
-
-def test_a_collapsed_node_says_how_many_it_hides_and_is_found_by_their_words() -> None:
-    boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
     signs = {box["of"]: box["label"] for box in boxes.values() if box["group"] == "fold"}
     assert signs == {"n1": "\N{MINUS SIGN}", "n1.1": "+2", "n1.5": "\N{MINUS SIGN}"}
     assert "2 below" in boxes["n1.1"]["title"]
-    assert "a side is dark" in boxes["n1.1"]["words"]
+    assert "a side is dark" in boxes["n1.1"]["words"], "found by the words of what it hides"
 
 
 def test_rejected_premises_lead_back_to_their_node() -> None:
@@ -91,9 +82,6 @@ def test_rejected_premises_lead_back_to_their_node() -> None:
     assert id not in boxes_of(tree)
     box = boxes_of(tree, with_rejected=True)[id]
     assert (box["group"], box["of"], box["title"]) == ("rejected", "n1.1", f"Rejected by Bo\n{ICE.text}")
-
-
-# ---- part of a tree, and direction
 
 
 def test_the_focus_follows_the_browser_and_ends_where_something_else_is_selected() -> None:
@@ -160,33 +148,27 @@ def handle(context: TreePage, event: NodeEvent) -> Tree:
 
 
 def test_a_box_dragged_onto_another_moves_there_and_undo_puts_it_back(context: TreePage) -> None:
+    before = context.shared.log.history(context.summary.id).tree
+    for node, to in (
+        ("n1", "n1.1"),
+        ("n1.1", "n1.2"),
+        ("n1.3", "n1"),
+        ("n99", "n1"),
+    ):  # the log refuses these
+        assert handle(context, NodeEvent("move", node, to)) == before
+        assert context.screen.notice is not None
+        assert context.screen.notice[0] == "error"
     tree = handle(context, NodeEvent("move", "n1.3", "n1.1"))
     assert tree.nodes["n1.1"].children == ("n1.2", "n1.3")
     context.with_candidates().run(Command("undo"))
     assert context.shared.log.history(context.summary.id).tree.nodes["n1.3"].parent == "n1"
 
 
-@pytest.mark.parametrize(("node", "to"), [("n1", "n1.1"), ("n1.1", "n1.2"), ("n1.3", "n1"), ("n99", "n1")])
-def test_a_move_that_the_log_refuses_leaves_the_tree_and_says_why(
-    context: TreePage, node: str, to: str
-) -> None:
-    before = context.shared.log.history(context.summary.id).tree
-    assert handle(context, NodeEvent("move", node, to)) == before
-    assert context.screen.notice is not None
-    assert context.screen.notice[0] == "error"
-
-
-@pytest.mark.parametrize(
-    ("node", "to", "dialog"),
-    [("n1.2", "n1.1", "conclude"), ("n1.3", "n1.1", "move")],
-)
-def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(
-    context: TreePage, node: str, to: str, dialog: str
-) -> None:
-    before = context.shared.log.history(context.summary.id).tree
-    assert handle(context, NodeEvent("connect", node, to)) == before
-    screen = context.screen
-    assert (screen.selected, screen.dialog, screen.goal) == (node, dialog, to)
+def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(context: TreePage) -> None:
+    before, screen = context.shared.log.history(context.summary.id).tree, context.screen
+    for node, to, dialog in (("n1.2", "n1.1", "conclude"), ("n1.3", "n1.1", "move")):
+        assert handle(context, NodeEvent("connect", node, to)) == before
+        assert (screen.selected, screen.dialog, screen.goal) == (node, dialog, to)
     context.with_candidates().run(Command("dialog", "move"))
     assert screen.goal is None
 
