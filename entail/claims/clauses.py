@@ -83,7 +83,7 @@ def _keeps_subject(auxiliary: Token, rest: Tokens, *, person: bool) -> bool:
         if negated and verb.base_share > 0.1:
             return True
         index = find_base_verb(rest)
-        return index is None and find_slip(rest) is None and (person or len(rest) < 3)
+        return index is None and (person or len(rest) < 3)
     if verb.base_share > 0.1 and (person or first.is_adverb):
         return True
     return find_base_verb(rest, first=0) in (None, 0)
@@ -207,9 +207,6 @@ def _order(auxiliary: Token, rest: Tokens, gap: Gap) -> Clause:
         if index is None:
             return _put_last(auxiliary, rest, gap)
         return _join_clause(rest[:index], auxiliary, rest[index:], gap)
-    slip = find_slip(rest)
-    if slip is not None and (index is None or _is_weak(rest, index, slip, auxiliary)):
-        return Clause(join(rest), gap, _is_stranded(rest))  # "did the team won": nothing is inflected
     if index is None:
         raise UnclearClauseError(join(rest))
     if rest[index - 1].low == "not":
@@ -218,17 +215,6 @@ def _order(auxiliary: Token, rest: Tokens, gap: Gap) -> Clause:
     if len(predicate) > 2 and predicate[1].low in {"and", "or"} and predicate[2].base_share >= 0.15:
         predicate[2] = _inflect(predicate[2], auxiliary)
     return Clause(join([*rest[:index], *predicate]), gap, _is_stranded(rest))
-
-
-def _is_weak(rest: Tokens, index: int, slip: int, auxiliary: Token) -> bool:
-    """Return whether another verb than the supposed one is finite: "hockey team | won"."""
-    after = rest[slip + 1] if slip + 1 < len(rest) else None
-    if auxiliary.low != "did" or not rest[slip].may_be("past"):
-        return False
-    if slip < index:
-        return after is not None and after.low in tags.DETERMINERS | tags.OBJECTS
-    ended = after is None or after.opens_phrase
-    return slip == index + 1 and ended and rest[index].base_share < 0.8
 
 
 def _inflect(verb: Token, auxiliary: Token) -> Token:
@@ -438,13 +424,3 @@ def _separates(tokens: Tokens, index: int) -> bool:
     joined = before.low in tags.PREPOSITIONS | {"all", "both", "half", "most"} or before.ends_phrase
     later = any(after.is_auxiliary for after in tokens[index + 1 :])
     return not (joined or before.is_verb or later)
-
-
-def find_slip(tokens: Tokens) -> int | None:
-    """Return the index of a verb that has a tense of its own behind "did": "did the king died here"."""
-    for index in range(1, len(tokens)):
-        token, before = tokens[index], tokens[index - 1]
-        inflected = token.is_finite and token.base_share == 0 and before.low not in tags.BE
-        if inflected and before.ends_noun_phrase:
-            return None if has_relative(tokens[:index]) else index
-    return None

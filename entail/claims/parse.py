@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from entail.claims import tags
-from entail.claims.clauses import find_finite_verb, may_begin_predicate
+from entail.claims.clauses import find_finite_verb
 from entail.claims.lexicon import CLASSES
 from entail.claims.tags import Token, Tokens, has_verb
 
@@ -134,7 +134,7 @@ def _parse_phrase(tokens: Tokens, *, leading: bool) -> ParsedQuestion:
             cut = next((at for at, token in enumerate(tail) if token.is_auxiliary or token.is_finite), 0)
     elif tail and not (tail[0].is_auxiliary or tail[0].low in tags.PERSONAL | {"to", "about"}):
         alone = wh != "whose" and _begins_with_verb(tail, leading=leading)
-        cut = 0 if alone else _find_noun_end(tail, leading=leading)
+        cut = 0 if alone else _find_noun_end(tail)
     return ParsedQuestion(wh, tail[:cut], tail[cut:])
 
 
@@ -147,7 +147,7 @@ def _parse_how(tail: tuple[Token, ...], *, leading: bool) -> ParsedQuestion:
     if low in {"many", "much"}:
         if low == "much" and len(tail) > 1 and (tail[1].is_auxiliary or tail[1].is_finite):
             return ParsedQuestion("how much", clause=tail[1:])
-        cut = _find_noun_end(tail[1:], leading=leading) + 1
+        cut = _find_noun_end(tail[1:]) + 1
         times = len(tail) > 2 and tail[1].low == "times"
         compared = tail[2:3] if times else tail[1:2]
         graded = bool(compared) and (compared[0].low in {"more", "fewer", "less"})
@@ -163,32 +163,15 @@ def _parse_how(tail: tuple[Token, ...], *, leading: bool) -> ParsedQuestion:
     return ParsedQuestion("how", clause=tail)
 
 
-def _find_noun_end(tail: Tokens, *, leading: bool) -> int:
+def _find_noun_end(tail: Tokens) -> int:
     """Return where the noun phrase behind a question word ends and its verb, or a subject, begins."""
     verb = find_finite_verb(tail, first=0 if tail and tail[0].is_auxiliary else 1)
     if verb is None:
-        verb = (_find_unlisted_verb(tail) or len(tail)) if leading else len(tail)
-    if verb == len(tail):
-        return verb
+        return len(tail)
     fixed = tags.TIME_ADVERBS | {"all", "long"} if tail[verb].is_auxiliary else {"all"}
     while verb > 1 and tail[verb - 1].is_adverb and tail[verb - 1].low not in fixed:
         verb -= 1
     return verb
-
-
-def _find_unlisted_verb(tail: Tokens) -> int | None:
-    """Return where a verb stands that the lexicon lacks, or that does not agree: "route parallels the"."""
-    for index in range(1, len(tail) - 1):
-        token, after = tail[index], tail[index + 1]
-        if token.is_opaque or not may_begin_predicate(tail, index) or token.is_preposition:
-            continue
-        owned = after.low in tags.ARTICLES | tags.POSSESSIVES
-        third = token.low.endswith("s") and not token.low.endswith("ss") and owned
-        base = token.base_share >= 0.5 and (after.opens_phrase or after.is_name)
-        base = base or (token.base_share >= 0.2 and owned)
-        if (third or base) and tail[index - 1].low not in tags.RELATIVES:
-            return index
-    return None
 
 
 def _begins_with_verb(tail: Tokens, *, leading: bool) -> bool:
