@@ -164,7 +164,7 @@ def at_path(path: Path) -> dict[str, str | None]:
 OF_FILES = READERS.keys() - {"card", "worldtree facts"}
 
 
-PATHS = ("fifo", "loop", "device", "link to a device", "folder", "absent", "long", "nul", "process")
+PATHS = ("fifo", "loop", "device", "link to a device", "folder", "long", "nul", "process")
 
 
 @pytest.mark.parametrize("kind", PATHS if FULL else PATHS[:3])

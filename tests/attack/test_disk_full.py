@@ -173,26 +173,6 @@ def test_restore(disk: Path, url: str, tmp_path: Path, tally: Tally) -> None:
     exhaust(disk, bring_back, check, tally)
 
 
-def test_jobs(disk: Path, url: str, package: Path, tally: Tally) -> None:
-    number = 0
-
-    def submit(report: Report) -> None:
-        for job in range(3):
-            attempt(report, lambda: Jobs().submit("fifth", {}, {}, name=f"m{number}-{job}", by="Ann"))  # noqa: B023 - called here
-
-    def check(done: int) -> None:
-        nonlocal number
-        number += 1
-        jobs = Jobs()
-        assert [job.state for job in jobs.jobs()] == ["queued"] * done
-        assert jobs.unreadable() == {}
-        for job in jobs.jobs():
-            jobs.cancel(job.id, by="Ann")
-            jobs.delete(job.id)
-
-    exhaust(disk, submit, check, tally)
-
-
 def test_trainings(disk: Path, url: str, package: Path, tally: Tally) -> None:
     """A training that finds the disk full has failed or is interrupted, and ends when it is resumed."""
     for pages in ROOM[:30]:

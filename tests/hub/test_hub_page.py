@@ -84,25 +84,15 @@ def said(app: AppTest) -> str:
     return "\n".join([*texts, *(button.label for button in app.button), *(e.label for e in app.expander)])
 
 
-def test_a_preview_needs_no_token_and_sends_nothing(hub: Any, stores: Workspace, ready: Path) -> None:
-    app = opened()
-    assert any("token" in expander.label for expander in app.expander)
-    app.text_input(key="hub_repo").set_value("../x").run()
-    assert "hub_preview" not in {button.key for button in app.button}
-    app = click(app.text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
-    text = said(app)
-    assert "apache-2.0" in text
-    assert "# team/mine\n" in text
-    assert "adapter_model.safetensors" in list(app.dataframe[0].value["file"])
-    assert not app.button(key="hub_push").disabled
-    assert hub.asked == []
-
-
 def test_a_push_needs_an_author_a_token_and_for_the_public_a_check(
     hub: Any, stores: Workspace, ready: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = click(opened(author=None).text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
-    assert app.button(key="hub_push").disabled
+    app = opened(author=None)
+    app.text_input(key="hub_repo").set_value("../x").run()
+    assert "hub_preview" not in {button.key for button in app.button}
+    app = click(app.text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
+    assert "adapter_model.safetensors" in list(app.dataframe[0].value["file"])
+    assert (app.button(key="hub_push").disabled, hub.asked) == (True, [])
     app = opened().text_input(key="hub_repo").set_value("team/mine").run()
     app = click(click(app, "hub_preview"), "hub_push")
     assert "No token" in app.error[0].value

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entail.jobs.events import EventFile, EventWriter, drop_replayed, panels, read_events
+from entail.jobs.events import EventFile, EventWriter, panels, read_events
 from entail.training.loop.task import Evaluated, Event
 
 
@@ -51,15 +51,6 @@ def test_nan_becomes_null(file: Path) -> None:
         "active": None,
     }
     assert panels(read_events(file)[0])[0].series == ("learning rate",)
-
-
-def test_drop_replayed() -> None:
-    events = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
-    events.insert(4, {"kind": "begin", "n": -1})
-    events.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
-    remaining = drop_replayed(events)
-    assert [event.get("step") for event in remaining] == [1, 2, None, 3, 4, 5]
-    assert [event["n"] for event in remaining] == [0, 1, -1, 4, 5, 6]
 
 
 def test_steps_of_a_chart_are_thinned() -> None:

@@ -1,6 +1,5 @@
 """Files that a job reads."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +8,7 @@ import pytest
 
 from entail.errors import JobError
 from entail.jobs import jobs as module
-from entail.jobs.jobs import Jobs, absolute, prune, store
+from entail.jobs.jobs import Jobs, absolute, store
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,6 @@ def test_store_ignores_folders_of_the_name(tmp_path: Path, name: str) -> None:
     path = store(tmp_path / "given", name, b"x")
     assert path.resolve().is_relative_to(tmp_path / "given")
     assert path.name == "up.txt"
-
-
-def test_prune(tmp_path: Path) -> None:
-    old, read, new = (store(tmp_path, name, name.encode()) for name in ("old", "read", "new"))
-    for path in (old, read):
-        os.utime(path, (0, 0))
-    prune(tmp_path, [str(read), "None", "3"])
-    assert [path.exists() for path in (old, read, new)] == [False, True, True]
-    assert not old.parent.exists()
 
 
 def test_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,18 +175,6 @@ def test_direction_models_are_compared_by_their_cards(
     assert promote("only", by="Ann").role == "chains"
 
 
-def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: Path) -> None:
-    scorer_folder("arcf-minilm", chains={"dev": 0.5})
-    scorer_folder("mine", chains={"dev, k 180": 0.6})
-    with pytest.raises(PromotionError, match="found none"):
-        promote("mine", by="Ann")
-    scorer_folder("worse", chains={"dev": 0.4})
-    with pytest.raises(PromotionError, match=r"0\.400 against 0\.500"):
-        promote("worse", by="Ann")
-    scorer_folder("better", chains={"dev": 0.6, "other": 0.1})
-    assert promote("better", by="Ann").encoder == "better"
-
-
 def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Path) -> None:
     shipped, mine = two
     write_figures(tiny_home / shipped, pairs(0.9))

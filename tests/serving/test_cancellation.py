@@ -15,7 +15,6 @@ from typing import Any
 import faiss
 import pytest
 
-from entail.arcf.chains.chain import NearestSteps
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.encoders import encoder as encoders
 from entail.encoders.cross.reranker import Reranker
@@ -97,13 +96,6 @@ def chain(scorer: str) -> Fields:
 
 WORK: dict[str, tuple[object, str, str, Fields]] = {
     "vectors": (BertTowers, "encode", "/encode", lambda texts: {"texts": texts}),
-    "Gaussians": (BertTowers, "encode", "/encode", lambda texts: {"texts": texts, "encoder": "mine"}),
-    "premises": (
-        BertTowers,
-        "encode",
-        "/search",
-        lambda texts: {"queries": texts[:1], "premises": texts, "retriever": "tiny"},
-    ),
     "dense": (faiss.IndexFlatIP, "search", "/search", search("tiny")),
     "by direction": (LiftedGaussians, "divergences", "/search", search("mine")),
     "bm25": (load_bm25s().BM25, "get_scores_from_ids", "/search", search("bm25")),
@@ -112,7 +104,6 @@ WORK: dict[str, tuple[object, str, str, Fields]] = {
     "direction": (BertTowers, "encode", "/direction", lambda texts: {"first": texts, "second": texts}),
     "claim": (routes, "existence_claim", "/claim", lambda texts: {"questions": texts}),
     "chain": (FakeScorer, "score", "/chain", chain("mine")),
-    "chain by tfidf": (NearestSteps, "score", "/chain", chain("tfidf")),
 }
 """Owner and name of a function that is a step of work, path of the request, and its fields by its texts."""
 

@@ -1,8 +1,5 @@
 """Chains of facts, over HTTP."""
 
-import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +9,6 @@ from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
-from entail.registry.models import promote
 from entail.serving.client import Client
 from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import Served
@@ -70,20 +66,3 @@ def test_scorer(scorer: Scorer, served: Served) -> None:
     scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")
-
-
-def test_default_is_the_active_scorer(
-    tiny_home: Path, scorer_folder: Callable[..., Path], served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load(name: str, **_: object) -> Scorer:
-        return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(lambda prefix, candidate: 1.0))
-
-    monkeypatch.setattr("entail.runtime.chains.load_scorer", load)
-    for name in ("a-first", "arcf-minilm", "mine"):
-        scorer_folder(name)
-    with Client(served.url) as client:
-        assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
-        promote("mine", by="Ann", anyway=True)
-        assert client.chain("ba", "be", facts=["ba be"]).scorer == "mine"
-        shutil.rmtree(tiny_home / "mine")
-        assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
