@@ -38,13 +38,13 @@ def test_options_of_streamlit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
     """Return a place of secrets in a folder, and the environment in which Streamlit looks there."""
-    given = {"STREAMLIT_SECRETS_FILES": str(folder / "given.toml")}
+    environment = {"STREAMLIT_SECRETS_FILES": str(folder / "given.toml")}
     return {
         "project": (folder / "project" / ".streamlit" / "secrets.toml", {}),
         "home": (folder / "home" / ".streamlit" / "secrets.toml", {}),
-        "environment": (folder / "given.toml", given),
+        "environment": (folder / "given.toml", environment),
         # as Kubernetes mounts them
-        "folder": (folder / "given.toml" / "auth" / "client_id", given),
+        "folder": (folder / "given.toml" / "auth" / "client_id", environment),
     }[place]
 
 

@@ -239,8 +239,8 @@ def test_vectors_are_those_of_sentence_transformers(
     folder: Path, file: str, changes: dict[str, Any], plain: bool
 ) -> None:
     content = json.loads((folder / file).read_text(encoding="utf-8")) | changes
-    kept = {name: value for name, value in content.items() if value is not None}
-    (folder / file).write_text(json.dumps(kept), encoding="utf-8")
+    fields = {name: value for name, value in content.items() if value is not None}
+    (folder / file).write_text(json.dumps(fields), encoding="utf-8")
     encoder = BiEncoder(folder)
     assert by_torch_alone(encoder) == plain
     np.testing.assert_allclose(encoder.encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)

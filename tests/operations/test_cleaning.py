@@ -109,16 +109,16 @@ def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
 def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
     models = jobs.settings.models_dir
     old = [jobs.folder / ".deleted-20260101-000009-abcdef", models / ".job-20260101-000008-abcdef"]
-    wanted = [models / f".job-{add_job(jobs, 1, 'queued')}", models / ".models-of-somebody"]
+    protected = [models / f".job-{add_job(jobs, 1, 'queued')}", models / ".models-of-somebody"]
     new = jobs.folder / ".deleted-20260101-000007-abcdef"
-    for folder in (*old, *wanted, new):
+    for folder in (*old, *protected, new):
         folder.mkdir()
-    for folder in (*old, *wanted):
+    for folder in (*old, *protected):
         age(folder)
     things = list_removable(jobs)
     assert {thing.path for thing in things} == set(old)
     assert len(clean([thing.id for thing in things], jobs=jobs).removed) == 2
-    assert [folder.exists() for folder in (*old, *wanted, new)] == [False, False, True, True, True]
+    assert [folder.exists() for folder in (*old, *protected, new)] == [False, False, True, True, True]
 
 
 def test_what_a_killed_restore_left_is_reported_and_goes(jobs: Jobs) -> None:

@@ -187,8 +187,8 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> _Manifest:
             text = stream.read(_LONGEST_MANIFEST)
         head = parse_as(dict[str, Any], text)
         if head.get("format") == FORMAT and head.get("format_version") != FORMAT_VERSION:
-            found = f"{head.get('format_version')!r} ({head.get('made_by')})"
-            reason = f"expected a backup of format {FORMAT_VERSION}, found {found}; update entail"
+            detail = f"{head.get('format_version')!r} ({head.get('made_by')})"
+            reason = f"expected a backup of format {FORMAT_VERSION}, found {detail}; update entail"
             raise FormatError(reason, source=name)
         manifest = parse_as(_Manifest, text)
     except (KeyError, ValueError) as error:
