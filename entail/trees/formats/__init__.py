@@ -1,9 +1,8 @@
 """File formats of trees; `entail.trees.formats.convert` converts between files by suffix."""
 
 from entail.trees.formats.entailment_bank import from_jsonl, to_jsonl
-from entail.trees.formats.graphs import to_dot, to_graphml
+from entail.trees.formats.graphs import to_dot, to_graphml, to_svg
 from entail.trees.formats.network import to_html
-from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_judged_csv, to_pairs_csv
 
 __all__ = [

@@ -12,9 +12,8 @@ from entail.data.records import Corpus
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
-from entail.trees.formats.graphs import to_dot, to_graphml
+from entail.trees.formats.graphs import to_dot, to_graphml, to_svg
 from entail.trees.formats.network import to_html
-from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_pairs_csv
 from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
@@ -47,12 +46,8 @@ def convert(
 
     Reads what `read_acts` does. Writes `.jsonl` and `.csv` (parent-child pairs), both also as `.gz`, and
     `.graphml`, `.dot`, `.svg` and `.html`, in which several trees become several files, numbered by row
-    (`out-001.svg`). Existing files are replaced, each as a whole.
-
-    Raises:
-        FormatError: If a suffix is unknown, or the source is malformed.
-        ProofError: If a proof is invalid, or cannot be written.
-        DataError: If there is no such row, or a file cannot be written.
+    (`out-001.svg`). Existing files are replaced, each as a whole. Raises `FormatError` for an unknown suffix
+    or a malformed source, `ProofError` for an invalid proof, `DataError` if a row or a folder is missing.
     """
     source, target = Path(source), Path(target)
     suffix = _suffix(target, sorted({*_ONE, *_MANY}), "write")
@@ -78,11 +73,7 @@ def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None 
     """Return the acts that create the trees of a file, or of its content, by the suffix of its name.
 
     It is `.jsonl` (official EntailmentBank), also as `.gz`, or `.txt` with a claim a line. Premises are
-    looked up in the corpus.
-
-    Raises:
-        FormatError: If the suffix is unknown, or the source is malformed.
-        ProofError: If a proof is invalid.
+    looked up in the corpus. Raises as `convert`.
     """
     file_name = source_name(source, name)
     if _suffix(Path(file_name), _READABLE, "read") == ".jsonl":

@@ -205,10 +205,7 @@ def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
 
 
 def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, Any]) -> list[int]:
-    """Return the conclusions in the order of their steps: premises first, else as in the row.
-
-    A new one goes right before the first that uses it.
-    """
+    """Return the conclusions in the order of the row, a new one right before the first that uses it."""
     import networkx as nx
 
     position = {label: i for i, label in enumerate(imported)}

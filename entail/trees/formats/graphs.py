@@ -1,4 +1,4 @@
-"""Trees as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like.
+"""Trees as SVG pictures, as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like.
 
 In GraphML an edge goes from a premise to its conclusion. `judgement` is `accepted`, `rejected` or absent,
 `sentence_id` the id in an imported row, `order` the position among the premises of its parent.
@@ -9,12 +9,41 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import accumulate
 
-from entail.trees.formats.text import printable
-from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES
-from entail.trees.layout.drawing import rejected_id
+from entail.trees.formats.text import outline, printable, template
+from entail.trees.layout.appearance import FONT_SIZE, KINDS, LIGHT, NAMES, SHAPES
+from entail.trees.layout.drawing import COLUMN, Direction, columns_of, rejected_id, width_of
 from entail.trees.layout.positions import layout
-from entail.trees.log.tree import Tree
+from entail.trees.log.tree import ROOT, Tree
+
+MARGIN = 16  # pixels around a picture
+
+
+def to_svg(
+    tree: Tree, *, with_rejected: bool = False, direction: Direction | None = None, start: str = ROOT
+) -> str:
+    """Return a tree as a standalone SVG picture with a legend; see `layout` for the arguments.
+
+    Fonts are generic and nothing is fetched. Each box has its whole sentence as its title; the description of
+    the picture is the tree as an outline.
+    """
+    drawing = layout(tree, with_rejected=with_rejected, direction=direction, start=start)
+    kinds = [kind for kind in KINDS if any(box.kind == kind for box in drawing.boxes.values())]
+    *key_starts, keys_end = accumulate((72 + columns_of(NAMES[kind]) * COLUMN for kind in kinds), initial=0.0)
+    legend_top = drawing.height + MARGIN
+    return template("picture.svg").render(
+        drawing=drawing,
+        title=tree.node(start).text,
+        description="\n".join(map(str, outline(tree, with_rejected=with_rejected))),
+        finished=tree.finished,
+        width=max(drawing.width + MARGIN, keys_end) + MARGIN,
+        height=legend_top + 20 + 2 * MARGIN,
+        margin=MARGIN,
+        legend_top=legend_top,
+        keys=[*zip(kinds, key_starts, strict=True)],
+        width_of=width_of,
+    )
 
 
 def to_dot(tree: Tree) -> str:

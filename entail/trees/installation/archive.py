@@ -141,8 +141,7 @@ def open_archive(file: Path) -> Iterator[Archive]:
     """Verify and open an archive.
 
     Raises:
-        FormatError: If it is no backup of entail, truncated, altered, of a newer format, or contains an
-            unexpected part.
+        FormatError: If it is no backup, truncated, altered, of a newer format, or has an unexpected part.
         DataError: If it cannot be read.
     """
     name = file.name

@@ -71,11 +71,8 @@ def backup(
 ) -> Backup:
     """Write all trees, corpora and authors, and the models in the data folder, into one file.
 
-    The copy is consistent while others work.
-
-    Raises:
-        DataError: If the file exists and `overwrite` is not set, or it cannot be written.
-        DatabaseError: If the database cannot be read.
+    The copy is consistent while others work. `DataError` if the file exists and `overwrite` is not set, or if
+    it cannot be written.
     """
     if (path := sqlite_file(url)) is not None and not path.exists():
         raise DatabaseError(f"there is no database at {path} yet, so nothing to back up; see `entail doctor`")
@@ -115,10 +112,8 @@ def restore(
             files = (models.parent / pointers.FILE, *models.rglob("*"))
             if any(rows.values()) or any(path.is_file() for path in files):
                 if not replace:
-                    raise DatabaseError(
-                        f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
-                        "to have it replaced (a backup of it is written first)"
-                    )
+                    reason = f"{database.url} or {models} is not empty; say --replace to have it replaced"
+                    raise DatabaseError(f"nothing was restored, for {reason} (and backed up first)")
                 folder = database.file.parent if database.file else load_settings().data_dir
                 try:
                     before = _write(database, folder / f"before-restore-{_stamp()}.zip").file

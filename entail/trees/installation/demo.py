@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -98,11 +98,9 @@ class VisitorLog(TreeLog):
         """Return a tree with its whole log."""
         return super().history(tree_id) if self.owns(tree_id) else self._team.history(tree_id)
 
-    def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
+    def evidence(self, tree_id: str) -> Mapping[int, Evidence]:
         """Return the evidence of the judgements, by seq."""
-        if self.owns(tree_id):
-            return super().evidence(tree_id, seqs=seqs)
-        return self._team.evidence(tree_id, seqs=seqs)
+        return super().evidence(tree_id) if self.owns(tree_id) else self._team.evidence(tree_id)
 
     def summary(self, tree_id: str) -> TreeSummary:
         """Return the summary of a tree."""

@@ -117,10 +117,7 @@ def _search(boxes: dict[str, Box], direction: Direction | None) -> _Form:
 
 
 def _arrange(boxes: dict[str, Box], direction: Direction, *, listed: float) -> Layout:
-    """Set the places of measured boxes, each after its parent, and the widths of those of a level or a list.
-
-    From top to bottom, subtrees up to the height `listed` are lists, all boxes below each other.
-    """
+    """Set the places of measured boxes; from top to bottom, subtrees up to the height `listed` are lists."""
     down = direction == "down"
     lists = {id for id, height in _listed_heights(boxes).items() if height <= listed} if down else set()
     stacks = {id: _stack(boxes, id, down=down, listed=id in lists) for id in boxes}
@@ -270,10 +267,7 @@ def _pack(parts: list[_Outline], gaps: list[int]) -> tuple[_Outline, list[float]
 def _draw_steps(
     id: str, stacks: _Stacks, boxes: Mapping[str, Box], direction: Direction, *, listed: bool
 ) -> list[Step]:
-    """Return the lines to a conclusion: of its premises, and of those that were rejected for it.
-
-    The lines of rejected premises go on where those of the premises end. A list may have only one premise.
-    """
+    """Return the lines to a conclusion: of its premises, and behind them of those rejected for it."""
     down = direction == "down"
     parent, first = boxes[id], boxes[stacks[0][0]]
     rail = (first.top if down else first.left) - RAIL

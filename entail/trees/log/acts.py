@@ -205,11 +205,7 @@ class Event:
 
 
 def act_to_json(act: AnyAct) -> dict[str, Any]:
-    """Return the payload of an act, without its kind.
-
-    >>> act_to_json(Reject(node="n1", premise=Premise("ice is cold")))
-    {'node': 'n1', 'premise': {'text': 'ice is cold', 'source_id': None}}
-    """
+    """Return the payload of an act, without its kind."""
     return {f.name: to_json(getattr(act, f.name)) for f in fields(act)}
 
 

@@ -7,7 +7,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -104,10 +104,7 @@ def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> l
 
 
 def read_history(connection: sa.Connection, tree_id: str, *, cache: History | None = None) -> History | None:
-    """Return the history of a tree, None without events; of `cache`, only the last event is read.
-
-    A log that cannot be read or replayed raises `DamagedTreeError`.
-    """
+    """Return the history of a tree, None without events; of `cache`, only the last event is read."""
     try:
         if cache is not None:
             # The last known event is read again: another log may have been restored under the same id.
@@ -122,15 +119,11 @@ def read_history(connection: sa.Connection, tree_id: str, *, cache: History | No
         raise DamagedTreeError(f"tree {tree_id} is damaged: {error}; {DAMAGED_REMEDY}") from error
 
 
-def read_evidence(
-    connection: sa.Connection, tree_id: str, *, seqs: Collection[int] | None = None
-) -> tuple[dict[int, Evidence], dict[int, str]]:
+def read_evidence(connection: sa.Connection, tree_id: str) -> tuple[dict[int, Evidence], dict[int, str]]:
     """Return the evidence of a tree's acts by seq, and of damaged evidence the reason by seq."""
     table = schema.events
     rows = sa.select(table.c.seq, sa.cast(table.c.evidence, sa.Text))
     rows = rows.where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
-    if seqs is not None:
-        rows = rows.where(table.c.seq.in_(list(seqs)))
     evidence: dict[int, Evidence] = {}
     damaged: dict[int, str] = {}
     for seq, text in connection.execute(rows.order_by(table.c.seq)):
@@ -265,11 +258,11 @@ class TreeLog:
         """Redo the act that the author undid last; raises as `undo`."""
         return self._append(tree_id, author, History.plan_redo)
 
-    def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
-        """Return the evidence of the judgements by seq, of all or of `seqs`, without what is damaged."""
+    def evidence(self, tree_id: str) -> Mapping[int, Evidence]:
+        """Return the evidence of the judgements by seq, without what is damaged."""
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
-            return read_evidence(connection, tree_id, seqs=seqs)[0]
+            return read_evidence(connection, tree_id)[0]
 
     def summary(self, tree_id: str) -> TreeSummary:
         """Return the summary of a tree."""
@@ -279,10 +272,7 @@ class TreeLog:
     def trees(
         self, *, corpus_id: str | None = None, archived: bool | None = False, examples: bool = True
     ) -> list[TreeSummary]:
-        """Return the trees of one corpus or of all, the last changed first, with or without examples.
-
-        They are only archived ones, only others, or with None both.
-        """
+        """Return the trees of one corpus or all, the last changed first, archived or not (None: both)."""
         trees = schema.trees.c
         query = sa.select(schema.trees).order_by(trees.changed_at.desc(), trees.hypothesis, trees.id)
         if archived is not None:

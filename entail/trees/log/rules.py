@@ -46,11 +46,7 @@ class Footprint:
 
 
 def check(tree: Tree, act: acts.Act) -> None:
-    """Raise `ActError` unless an act is valid on this tree.
-
-    It is not if it names a missing node, has an empty text, would make a sentence explain itself or appear
-    twice below a node, or changes nothing.
-    """
+    """Raise `ActError` unless an act is valid on this tree: it changes something and keeps the invariants."""
     match act:
         case acts.Create():
             raise ActError("a tree is created once, by its first act")

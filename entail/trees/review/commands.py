@@ -89,10 +89,7 @@ def command_for(
 
 
 def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str] = frozenset()) -> str:
-    """Return the node that an arrow key selects; the selected one at an edge.
-
-    Up and down skip the nodes below a collapsed one. Right enters it.
-    """
+    """Return the node that an arrow key selects; only right enters a collapsed one."""
     if key == "left":
         return tree.node(selected).parent or selected
     if key == "right":

@@ -85,10 +85,7 @@ ENOUGH = DecisionCounts(accepted=10, nodes=3)
 
 
 def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
-    """Count the decisions of a corpus's own trees; pairs judged both ways in a tree do not count.
-
-    Counts are cached by tree and version, so an act recounts its own tree only.
-    """
+    """Count the decisions of a corpus's own trees, cached by tree and version."""
     cache, counts = _COUNTS.setdefault(log, {}), [DecisionCounts()]
     for summary in _own_trees(log, corpus_id):
         if summary.steps or summary.judgements:

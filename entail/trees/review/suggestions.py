@@ -134,10 +134,7 @@ def _in_order(pool: Sequence[Candidate], order: NDArray[np.intp], scores: Floats
 
 
 def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tuple[Candidate, ...]:
-    """Return candidates in the order of a re-ranker, which scored the first `len(scores)` of them.
-
-    `weight` is that of its scores relative to the retriever's; see `entail.index.combined`.
-    """
+    """Return candidates in the order of a re-ranker, which scored the first ones; see `combine`."""
     first, rest = pool[: len(scores)], pool[len(scores) :]
     summed = combine(np.array([candidate.score for candidate in first], np.float32), scores, weight=weight)
     return (*_in_order(first, np.argsort(-summed, kind="stable"), summed), *rest)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain, count
 from typing import Any
 
 import sqlalchemy as sa
@@ -94,17 +95,10 @@ def identity_of(claims: Mapping[str, object]) -> Identity:
 
     >>> identity_of({"iss": "https://id.example", "sub": "17", "name": "Ada Lovelace"}).name
     'Ada Lovelace'
-
-    Raises:
-        ActError: If there is no issuer or no subject.
     """
     issuer, subject = (str(claims.get(claim) or "").strip() for claim in ("iss", "sub"))
     if not issuer or not subject or len(subject) > LONGEST_SUBJECT:
-        raise ActError(
-            "expected an identity with an issuer and a subject (the claims iss and sub), found none; the "
-            "provider has to be one of OpenID Connect, see docs/operate.md"
-        )
-
+        raise ActError("expected an issuer and a subject (the claims iss and sub); see docs/operate.md")
     texts = {claim: value.strip() for claim, value in claims.items() if isinstance(value, str)}
     email = texts.get("email", "") if claims.get("email_verified") is not False else ""
     candidates = (
@@ -256,8 +250,5 @@ def _free(connection: sa.Connection, name: str, *, exempt: str | None) -> str:
     for own, called in connection.execute(sa.select(authors.c.name, authors.c.called)):
         if own != exempt:
             folded_names |= {fold_name(own), fold_name(called or own)}
-    free, number = name, 1
-    while fold_name(free) in folded_names:
-        number += 1
-        free = f"{name[: LONGEST_NAME - len(str(number)) - 3]} ({number})"
-    return free
+    numbered = (f"{name[: LONGEST_NAME - len(str(n)) - 3]} ({n})" for n in count(2))
+    return next(free for free in chain([name], numbered) if fold_name(free) not in folded_names)

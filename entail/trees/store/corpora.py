@@ -331,15 +331,8 @@ def _insert_version(
         last = sa.select(sa.func.max(premises.c.position)).where(premises.c.corpus_id == corpus_id)
         position = connection.scalar(last)
         rows = [
-            {
-                "corpus_id": corpus_id,
-                "position": at,
-                "key": premise.key,
-                "text": premise.text,
-                "source_id": premise.source_id,
-                "added": version,
-                "corrects": corrects,
-            }
+            {"corpus_id": corpus_id, "position": at, "key": premise.key, "text": premise.text}
+            | {"source_id": premise.source_id, "added": version, "corrects": corrects}
             for at, premise in enumerate(added.premises, start=0 if position is None else position + 1)
         ]
         connection.execute(sa.insert(premises), rows)

@@ -52,6 +52,11 @@ class Database:
         """The SQLite file, None on a server."""
         return _path_of(self.engine.url) if self.engine.dialect.name == "sqlite" else None
 
+    @property
+    def remedy(self) -> str:
+        """What to do if it is read-only."""
+        return "this is a demo" if is_demo() else "make the file and its folder writable, then restart"
+
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection with one consistent snapshot; raise `DatabaseError` if there is no answer."""
@@ -77,15 +82,11 @@ class Database:
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction, committed to disk at the end or rolled back on an error.
 
-        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`.
-
-        Raises:
-            LockedDatabaseError: If another write holds the lock for that long.
-            DatabaseError: If the database cannot be written.
+        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`, after
+        which `LockedDatabaseError` is raised.
         """
         if self.read_only:
-            remedy = "this is a demo" if is_demo() else "make the file and its folder writable, then restart"
-            raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {remedy}")
+            raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {self.remedy}")
         wait = min(ACT_WAIT, self.wait_seconds) if wait_seconds is None else wait_seconds
         with (
             translate_errors(self.url),

@@ -21,10 +21,7 @@ TOKEN_BYTES, TOKEN_LENGTH = 32, 43
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Link to a tree in its newest version, or to a comparison (JSON) that was kept as it was.
-
-    `token` is the secret part of the link; `verified` tells whether the author was signed in.
-    """
+    """Link to a tree in its newest version, or to a comparison (JSON) that was kept as it was."""
 
     token: str
     tree_id: str | None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from entail.trees.formats.graphs import to_svg
 from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, to_network, vis_script
-from entail.trees.formats.svg import to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
 from entail.trees.layout.appearance import KINDS

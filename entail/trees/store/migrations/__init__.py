@@ -28,11 +28,7 @@ def schema_revision(connection: sa.Connection) -> str | None:
 
 
 def migrate(connection: sa.Connection, revision: str = "head") -> None:
-    """Migrate the tables to a revision, in the caller's transaction, for which other processes wait.
-
-    Raises:
-        DatabaseError: If the tables are of a newer version of entail, or are not entail's.
-    """
+    """Migrate the tables to a revision in the caller's transaction; `DatabaseError` if they are newer."""
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
