@@ -99,8 +99,8 @@ def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_pat
     with pytest.raises(UnknownTreeError):
         other.history(mine)
     assert content(tmp_path / "data") == before
-    for opened in (other, log):
-        opened.close()
+    for own_log in (other, log):
+        own_log.close()
 
 
 def test_a_visitors_trees_are_few_and_go_with_them(

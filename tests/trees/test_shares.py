@@ -22,9 +22,9 @@ def test_a_tree_has_one_link_until_it_is_revoked_or_the_tree_archived(database: 
     share = shares.share_tree(tree, author="Ada")
     assert shares.share_tree(tree, author="Bo") == share
     assert (share.tree_id, share.comparison, share.author, share.verified) == (tree, None, "Ada", False)
-    for archived, expected in ((True, None), (False, share)):
+    for archived, share_or_none in ((True, None), (False, share)):
         TreeLog(database).archive(tree, author="Ada", archived=archived)
-        assert shares.find(share.token) == expected
+        assert shares.find(share.token) == share_or_none
         assert shares.of_tree(tree) == share  # so that it can be revoked
     shares.revoke(share.token)
     assert shares.find(share.token) is None

@@ -99,9 +99,9 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
 
 def test_own_words_are_searched_with_if_there_are_any(tell: Tell, index: InOrder) -> None:
     tree = tell("why?").tree
-    for query, expected in (("my own words", "my own words"), (None, "why?"), (" \n", "why?")):
+    for query, searched in (("my own words", "my own words"), (None, "why?"), (" \n", "why?")):
         suggest(tree, "n1", FACTS, index, query=query)
-        assert index.asked[-1][0] == (expected,)
+        assert index.asked[-1][0] == (searched,)
     with pytest.raises(ActError):
         suggest(tree, "n7", FACTS, index)
     with pytest.raises(ManifestMismatchError):

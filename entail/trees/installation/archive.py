@@ -186,16 +186,16 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> _Manifest:
             text = stream.read(_LONGEST_MANIFEST)
         head = parse_as(dict[str, Any], text)
         if head.get("format") == FORMAT and head.get("format_version") != FORMAT_VERSION:
-            detail = f"{head.get('format_version')!r} ({head.get('made_by')})"
-            reason = f"expected a backup of format {FORMAT_VERSION}, found {detail}; update entail"
+            version = f"{head.get('format_version')!r} ({head.get('made_by')})"
+            reason = f"expected a backup of format {FORMAT_VERSION}, found {version}; update entail"
             raise FormatError(reason, source=name)
         manifest = parse_as(_Manifest, text)
     except (KeyError, ValueError) as error:
         reason = f"this is no backup of entail: its manifest is missing or broken ({error})"
         raise FormatError(reason, source=name) from error
-    expected, found_parts = [_MANIFEST, *manifest.parts], [info.filename for info in archive.infolist()]
-    if manifest.format != FORMAT or sorted(found_parts) != sorted(expected):
-        odd = sorted(set(found_parts) ^ set(expected)) or "a part twice"
+    expected, names = [_MANIFEST, *manifest.parts], [info.filename for info in archive.infolist()]
+    if manifest.format != FORMAT or sorted(names) != sorted(expected):
+        odd = sorted(set(names) ^ set(expected)) or "a part twice"
         raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
     for part in manifest.parts:
         if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):

@@ -39,14 +39,14 @@ def describe_provenance(
     judged = {p.key for p in ((act.premise,) if isinstance(act, Accept | Reject) else premises)}
     candidates = sorted((c for c in evidence.shown if c.key in judged), key=lambda c: c.rank)
     searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""
-    list_size = f"{len(evidence.shown):,} shown{searched}"
+    count = f"{len(evidence.shown):,} shown{searched}"
     if not candidates:
-        return f"{'not in' if judged else 'before'} a list of {retriever}, {list_size}"
+        return f"{'not in' if judged else 'before'} a list of {retriever}, {count}"
     ranks = " to ".join(ordinal(rank) for rank in dict.fromkeys((candidates[0].rank, candidates[-1].rank)))
     if (proposal := evidence.proposal) is None:
-        return f"ranked {ranks} by {retriever}, {list_size}"
+        return f"ranked {ranks} by {retriever}, {count}"
     means = "in a chain" if proposal.means == "draft" else "to come next"
     after = f"after {count_of(len(proposal.after), 'premise')}" if proposal.after else "before any premise"
     retrieved = candidates[0].retrieved if len(candidates) == 1 else None
     position = "" if retrieved is None else f" (retrieved {ordinal(retrieved)})"
-    return f"proposed {ranks} {means} by {retriever}, {after}{position}, {list_size}"
+    return f"proposed {ranks} {means} by {retriever}, {after}{position}, {count}"

@@ -63,8 +63,8 @@ def suggest(
     never = {position for position in around if position is not None}
     text = query if query is not None and fold(query) else node.text
     hits = index.search([text], k=min(k + len(never), len(corpus)))
-    ranked = zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
-    offered = [(corpus.premises[position], score) for position, score in ranked if position not in never]
+    scored = zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
+    offered = [(corpus.premises[position], score) for position, score in scored if position not in never]
     return candidates_of(tree, node_id, offered[:k])
 
 

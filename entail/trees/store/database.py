@@ -201,7 +201,7 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
         for end in ("-wal", "-shm"):
             make_private(path.with_name(path.name + end))
         effective = os.access in os.supports_effective_ids
-        if all(os.access(item, os.W_OK, effective_ids=effective) for item in (path, path.parent)):
+        if all(os.access(own, os.W_OK, effective_ids=effective) for own in (path, path.parent)):
             database = Database(_sqlite_engine(url, wait_seconds), display_url, wait_seconds=wait_seconds)
             try:
                 _use_wal(database.engine, wait_seconds)
