@@ -1,9 +1,7 @@
 """The app as Streamlit's own test harness runs it, each test over a data folder of its own."""
 
-import importlib.util
 import shutil
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
@@ -60,8 +58,7 @@ def settled(app: AppTest) -> AppTest:
 
 def opened(app: AppTest, page: str, **address: str) -> AppTest:
     """Open a page at an address."""
-    for name, value in address.items():
-        app.query_params[name] = value
+    app.query_params.update(address)
     return settled(app.switch_page(page).run())
 
 
@@ -197,10 +194,15 @@ def writer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlit
     other.close()
 
 
-@pytest.fixture
-def app(shared: Workspace) -> AppTest:
+def new_app() -> AppTest:
     """Return the app before its first run, which would draw Home."""
     return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+
+
+@pytest.fixture
+def app(shared: Workspace) -> AppTest:
+    """Return the app before its first run, over an installation of its own."""
+    return new_app()
 
 
 @pytest.fixture
@@ -212,18 +214,12 @@ def home(app: AppTest) -> AppTest:
 @pytest.fixture
 def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A method of somebody else's, which joined by its record alone."""
-    spec = importlib.util.spec_from_file_location("fifth", ROOT / "tests" / "jobs" / "fifth.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "fifth", module)
-    spec.loader.exec_module(module)
-    methods = {**method.methods(), "fifth": module.FIFTH}
-    monkeypatch.setattr(
-        method, "_load_methods", lambda: (methods, {"sixth": "RuntimeError: no such library"})
-    )
+    from tests.jobs.fifth import FIFTH
+
+    loaded = {**method.methods(), "fifth": FIFTH}, {"sixth": "RuntimeError: no such library"}
+    monkeypatch.setattr(method, "_load_methods", lambda: loaded)
     method.methods.cache_clear()
-    yield module.FIFTH
+    yield FIFTH
     method.methods.cache_clear()
 
 
@@ -242,11 +238,8 @@ def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
     """Return what opens the Training view of the Models page at an address, Ada at work."""
 
     def opened(author: str | None = "Ada", **address: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
-        app.switch_page("pages/Models.py")
-        app.query_params["models_view"] = "Training"
-        for name, value in address.items():
-            app.query_params[name] = value
+        app = new_app().switch_page("pages/Models.py")
+        app.query_params.update({"models_view": "Training", **address})
         if author:
             app.session_state["author"] = author
         app.run()

@@ -12,9 +12,7 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import buttons, said, settled
-
-ROOT = Path(__file__).parents[2]
+from tests.ui.conftest import buttons, new_app, said, settled
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def opened(page: str = "", **state: object) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+    app = new_app()
     for name, value in {"author": "Eve", "retriever": "tfidf", **state}.items():
         app.session_state[name] = value
     app.run()

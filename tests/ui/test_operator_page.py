@@ -10,9 +10,7 @@ from entail.ui.frame import sign_in
 from entail.ui.operator.views import CHECKS
 from entail.ui.shared.resources import Workspace, jobs
 from tests.operations.conftest import add_job
-from tests.ui.conftest import said
-
-ROOT = Path(__file__).parents[2]
+from tests.ui.conftest import new_app, said
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def show(shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "models").mkdir()
 
     def page(view: str, **secrets: Any) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+        app = new_app()
         app.secrets.update(secrets)
         app.session_state["operator_view"] = view
         app = app.switch_page("pages/Operator.py").run()

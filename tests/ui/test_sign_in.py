@@ -15,7 +15,6 @@ from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import by, opens, said
 
-ROOT = Path(__file__).parents[2]
 AUTH = {
     "redirect_uri": "http://localhost:8501/oauth2callback",
     "cookie_secret": "a-cookie-secret-of-some-length",
@@ -42,8 +41,7 @@ def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.fixture
-def home(shared: Workspace, claims: dict[str, Any]) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+def home(app: AppTest, claims: dict[str, Any]) -> AppTest:
     app.secrets["auth"] = dict(AUTH)
     return app
 
@@ -88,12 +86,12 @@ def test_only_a_signed_in_user_writes_until_they_sign_out_or_the_section_is_remo
 
 
 def test_without_its_section_reading_stays_closed(
-    shared: Workspace, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    app: AppTest, shared: Workspace, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
     monkeypatch.setattr("entail.ui.frame.author._remember", lambda name, forget: "Mallory")
     shared.log.create(Create(hypothesis="a secret claim"), author="Ada", corpus_id=SAMPLE_ID)
-    app = by(AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60), "Mallory").run()
+    app = by(app, "Mallory").run()
     assert not app.exception
     assert app.session_state["author"] is None
     assert "[auth]" in said(app)
@@ -171,7 +169,7 @@ def test_several_providers_are_several_buttons_and_an_incomplete_one_an_error_wi
 @pytest.mark.parametrize("content", [b"[auth\n", b'x = "\xff"\n', None])
 @pytest.mark.parametrize("defined", ["<default>", "environment variable"])
 def test_unreadable_secrets_allow_no_typed_name(
-    shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, defined: str
+    app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, defined: str
 ) -> None:
     broken = tmp_path / "secrets.toml"
     if content is None:
@@ -181,7 +179,7 @@ def test_unreadable_secrets_allow_no_typed_name(
     option = config.get_config_options()["secrets.files"]
     monkeypatch.setattr(option, "_get_val_func", lambda: [str(broken)])
     monkeypatch.setattr(option, "where_defined", defined)
-    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
+    app = app.run()
     assert not app.exception
     assert "Sign-in is unavailable" in said(app)
     assert str(tmp_path) not in said(app)
