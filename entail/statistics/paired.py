@@ -163,20 +163,15 @@ def _compare(
     draws = np.split(sums, 4, axis=1)
     ends = [_interval(draw / draws[3]).T.tolist() for draw in draws[:3]]
     figures = np.stack([(weights * first).sum(axis=0), (weights * second).sum(axis=0)]) / weights.sum(axis=0)
-    rows = zip(
-        figures.T.tolist(),
-        *ends,
-        _sign_flips(differences, samples=samples, seed=seed).tolist(),
-        (differences > 0).sum(axis=0).tolist(),
-        (differences < 0).sum(axis=0).tolist(),
-        strict=True,
-    )
+    p = _sign_flips(differences, samples=samples, seed=seed)
+    moved = np.stack([(differences > 0).sum(axis=0), (differences < 0).sum(axis=0)])
+    rows = zip(figures.T.tolist(), *ends, p.tolist(), moved.T.tolist(), strict=True)
     return [
         ComparedFigure(
-            PairedDifference(of_first, of_second, low, high, p, better, worse, len(first)),
+            PairedDifference(before, after, low, high, chance, better, worse, len(first)),
             (tuple(own), tuple(rival)),
         )
-        for (of_first, of_second), own, rival, (low, high), p, better, worse in rows
+        for (before, after), own, rival, (low, high), chance, (better, worse) in rows
     ]
 
 

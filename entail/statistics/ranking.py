@@ -136,7 +136,7 @@ def ranks_of(
             return np.inf
         own = row[position]  # its rank needs no sorting
         before = np.count_nonzero(row > own) + np.count_nonzero(row[:position] == own)
-        return float(1 + before) - bool(out >= 0 and (row[out] > own or (row[out] == own and out < position)))
+        return 1.0 + int(before) - bool(out >= 0 and (row[out] > own or (row[out] == own and out < position)))
 
     return GoldRanks.of(
         [
@@ -163,8 +163,8 @@ def ndcg(gold: GoldRanks) -> Values:
     array([0.9197])
     """
     ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, int(gold.counts.max(initial=0)) + 1)))
-    gains: Values = gold.per_query(1.0 / np.log2(1.0 + gold.ranks)) / ideal[gold.counts - 1]
-    return gains
+    best: Values = ideal[gold.counts - 1]
+    return gold.per_query(1.0 / np.log2(1.0 + gold.ranks)) / best
 
 
 def recall(gold: GoldRanks, k: int) -> Values:
