@@ -44,14 +44,6 @@ def test_thresholds_by_hand(scores: list[float], truth: list[bool], value: float
     assert best_threshold(scores, truth) == pytest.approx((value, accuracy))
 
 
-def test_neighbouring_floats_are_distinguished() -> None:
-    low = math.nextafter(1.0, 2)  # an odd last digit, so the middle is rounded up
-    high = math.nextafter(low, 2)
-    result = best_threshold([low, high], [False, True])
-    assert result.accuracy == 1
-    assert low <= result.value < high
-
-
 @given(CASES)
 def test_no_threshold_is_more_accurate(cases: list[tuple[float, bool]]) -> None:
     scores, truth = map(np.array, zip(*cases, strict=True))

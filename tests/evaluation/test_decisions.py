@@ -3,21 +3,18 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from entail.data.nli.pairs import NliPair
-from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.errors import EncoderError, EvaluationError, UnknownEncoderError
+from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.decisions import (
     PairEvaluation,
     evaluate_direction,
     evaluate_nli,
-    pair_encoder,
     pair_similarities,
 )
 
@@ -79,9 +76,6 @@ def entailment(premise: str, hypothesis: str, **more: Any) -> NliPair:
     return NliPair(premise, hypothesis, "entailment", **more)
 
 
-# --- similarities ------------------------------------------------------------------------------------------
-
-
 def test_gaussians_by_hand() -> None:
     encoder = Told({"p": (0.0, 2.0), "h": (0.0, 0.0), "g": (1.0, 2.0)})
     pairs = [entailment("p", "h"), NliPair("p", "g", "neutral"), entailment("h", "h")]
@@ -112,17 +106,6 @@ def test_what_is_no_similarity_is_refused() -> None:
     with pytest.raises(EvaluationError):
         pair_similarities([], Points())
 
-
-def test_an_encoder_by_name(tiny_home: Path) -> None:
-    encoder = pair_encoder("tiny")
-    assert isinstance(encoder, BiEncoder)
-    same = NliPair("ba be", "ba be", "entailment")
-    assert pair_similarities([same], encoder).forward == pytest.approx([1])
-    with pytest.raises(UnknownEncoderError):
-        pair_encoder("gausscse-none")
-
-
-# --- entailment or not -------------------------------------------------------------------------------------
 
 COSINES = {"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.2, "e": 0.0, "x": 0.55, "y": 0.3, "p": 1.0}
 ANGLES = {text: math.acos(cosine) for text, cosine in COSINES.items()}
@@ -163,8 +146,6 @@ def test_where_the_threshold_comes_from() -> None:
     with pytest.raises(EvaluationError):
         evaluate_nli(PAIRS, Points(ANGLES), dev=[])
 
-
-# --- direction ---------------------------------------------------------------------------------------------
 
 DIRECTED = [
     entailment("a long premise", "short"),  # right; length is right, too

@@ -15,21 +15,6 @@ CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot", "the moon is a cold ro
 EACH = pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
 
 
-def test_tfidf_is_the_cosine_of_scikit_learns_defaults() -> None:
-    index = TfidfIndex(Corpus.of("two", ["ice cold", "ice hot"]))
-    rare, common = math.log(3 / 2) + 1, 1.0  # ln((1 + n) / (1 + df)) + 1
-    length = math.hypot(rare, common)
-    np.testing.assert_allclose(
-        index.scores(["cold", "ice", "ice cold"]),
-        [
-            [rare / length, 0],
-            [common / length, common / length],
-            [1, common**2 / length**2],
-        ],
-        atol=1e-6,
-    )
-
-
 def test_bm25_is_lucenes_formula() -> None:
     index = Bm25Index(Corpus.of("two", ["ice cold", "fire hot burning"]))
     idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
