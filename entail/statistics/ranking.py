@@ -11,8 +11,8 @@ function of these alone. With R relevant items at ranks r_1 < r_2 < ... < r_R:
 =======================  ==============================================================================
 
 Hit@k of the AE-Enc paper, pairs with rank <= k of all pairs, is `recall` weighted by R. All agree with
-trec_eval (`ir_measures` in the tests), except that equal scores are ordered by position instead of by
-descending document id. They are computed from ranks, as a run of every candidate would be 300 times as slow.
+trec_eval, except that equal scores are ordered by position instead of by descending document id. They are
+computed from ranks, as a run of every candidate would be 300 times as slow.
 """
 
 from __future__ import annotations

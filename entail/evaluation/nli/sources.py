@@ -121,22 +121,22 @@ def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str |
     """Return the files of one configuration and one split, in order."""
     layout = [(file, *_config_and_split(file)) for file in files]
     configs = sorted({config_name for _, config_name, _ in layout})
-    if config is None and len(configs) > 1:
+    if config not in configs and (config is not None or len(configs) > 1):
         raise SettingsError(
-            f"{repo}: expected one of its configurations {', '.join(configs)}, found none named; "
+            f"{repo}: expected one of its configurations {', '.join(configs)}, found {config!r}; "
             f"say {repo}:{configs[0]}"
         )
-    if config is not None and config not in configs:
-        raise SettingsError(f"{repo}: expected a configuration among {', '.join(configs)}, found {config!r}")
     layout = [entry for entry in layout if config in (None, entry[1])]
     splits = list(dict.fromkeys(split_name for _, _, split_name in layout))
-    if split is None and len(splits) > 1:
-        raise SettingsError(f"{repo}: expected one of its splits {', '.join(splits)}; say which (--split)")
     # `dev` is an alias only where no split has exactly this name.
-    same = [name for name in splits if split is None or name.lower() == split.lower()]
+    same = [name for name in splits if split is not None and name.lower() == split.lower()]
     same = same or [name for name in splits if split is not None and is_split(name, split)]
+    if split is None and len(splits) == 1:
+        same = splits
     if not same:
-        raise SettingsError(f"{repo}: expected a split among {', '.join(splits)}, found {split!r}")
+        raise SettingsError(
+            f"{repo}: expected one of its splits {', '.join(splits)}, found {split!r}; say which (--split)"
+        )
     return [file for file, _, name in layout if name in same]
 
 
