@@ -1,6 +1,5 @@
 """The card of a model: its header, its sections, its programs, and figures out of result files."""
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -47,22 +46,12 @@ def run(program: str) -> np.ndarray:
 
 
 def test_the_header_is_the_hubs(trained: Write) -> None:
-    assert header(model_card(trained())) == {
-        "language": "en",
-        "license": "other",  # the tiny base says none
-        "license_name": "not-decided",
-        "library_name": "peft",
-        "pipeline_tag": "sentence-similarity",
+    about = header(model_card(trained()))
+    assert set(about.pop("tags")) >= {"sentence-transformers", "aeenc", "hard-negatives", "lora"}
+    assert about == {
+        **{"language": "en", "library_name": "peft", "pipeline_tag": "sentence-similarity"},
+        **{"license": "other", "license_name": "not-decided"},  # the tiny base says none
         "datasets": ["entailment_bank"],
-        "tags": [
-            "sentence-transformers",
-            "sentence-similarity",
-            "feature-extraction",
-            "entailment",
-            "aeenc",
-            "hard-negatives",
-            "lora",
-        ],
     }
 
 
@@ -115,9 +104,8 @@ def test_its_programs_run_and_agree(
 
 def test_notes_on_its_making_stand_above_the_settings_as_plain_words(trained: Write) -> None:
     folder = trained()
-    assert (
-        main(["card", str(folder), "--note", "One *run*,\n# of <b>before</b>.", "--note", "An adapter."]) == 0
-    )
+    notes = ["--note", "One *run*,\n# of <b>before</b>.", "--note", "An adapter."]
+    assert main(["card", str(folder), *notes]) == 0
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "\n\nOne \\*run\\*, \\# of \\<b\\>before\\</b\\>.\n\nAn adapter.\n\n" in card
     update_facts(folder, notes=["Another."])
@@ -181,17 +169,10 @@ def test_hostile_words_stay_words(trained: Write) -> None:
     assert "somewhere" not in card
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"config": ["x"]}, "config"),
-        ({"measured": [1]}, "measured: "),
-        ({"method": 3}, "method"),
-    ],
-)
-def test_a_broken_entail_json_is_refused(trained: Write, told: dict[str, Any], message: str) -> None:
-    with pytest.raises(EncoderError, match=message):
-        model_card(trained(**told))
+@pytest.mark.parametrize("fields", [{"config": ["x"]}, {"measured": [1]}, {"method": 3}])
+def test_a_broken_entail_json_is_refused(trained: Write, fields: dict[str, Any]) -> None:
+    with pytest.raises(EncoderError, match=next(iter(fields))):
+        model_card(trained(**fields))
 
 
 @pytest.fixture
@@ -229,12 +210,8 @@ def test_premises(results: Path, tiny_home: Path, capsys: pytest.CaptureFixture[
 
 def test_pairs(gaussian: str, tiny_home: Path, tmp_path: Path) -> None:
     file, out = tmp_path / "pairs.csv", tmp_path / "out.json"
-    with file.open("w", newline="", encoding="utf-8") as rows:
-        table = csv.writer(rows)
-        table.writerow(["premise", "hypothesis", "label"])
-        table.writerows(
-            [f"a b {at}", f"c {at}", label] for at, label in enumerate(["entailment", "neutral"] * 9)
-        )
+    rows = [f"a b {at},c {at},{label}" for at, label in enumerate(["entailment", "neutral"] * 9)]
+    file.write_text("\n".join(["premise,hypothesis,label", *rows]), encoding="utf-8")
     for question, task in ((), "entailment"), (("--direction",), "direction"):
         command = ["evaluate", "nli", *question, "--data", str(file), "--encoder", gaussian]
         assert main([*command, "--out", str(out)]) == 0

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.bundled import sample_corpus
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import BiEncoder
@@ -91,20 +90,6 @@ def test_other_adapters_are_left_to_peft(
     for _ in range(2):  # there and back
         np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
         np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
-    assert np.abs(queries - premises).max() > 0.01
-
-
-def test_the_packaged_base_takes_an_adapter_as_peft_does(make: Callable[..., Path]) -> None:
-    base = resolve("minilm").path
-    assert base is not None
-    options = {"r": 16, "lora_alpha": 32, "target_modules": "all-linear", "half": True}
-    folder = make("dual", base=base, said="minilm", **options)
-    encoder = BiEncoder(folder)
-    towers_of(encoder)
-    texts = [*TEXTS, *sample_corpus().texts[::400]]
-    queries, premises = expected("dual", base, folder, texts)
-    np.testing.assert_allclose(encoder.encode_queries(texts), queries, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode_premises(texts), premises, atol=1e-5)
     assert np.abs(queries - premises).max() > 0.01
 
 

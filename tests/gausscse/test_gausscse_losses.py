@@ -30,16 +30,6 @@ def as_record(mean: torch.Tensor, log_variance: torch.Tensor) -> Gaussians:
     return Gaussians(mean.numpy(), log_variance.numpy())
 
 
-def test_one_dimension_by_hand() -> None:
-    mean, log_variance = torch.tensor([[1.0], [0.0]]), torch.tensor([[0.0], [math.log(2)]])
-    # KL = (log 2 + (1 + 1) / 2 - 1) / 2
-    matrix = divergences(mean, log_variance)
-    expected = [[0, math.log(2) / 2], [(-math.log(2) + 3 - 1) / 2, 0]]
-    assert matrix.numpy() == pytest.approx(np.array(expected), abs=1e-6)
-    similarity_matrix = similarities(mean, log_variance, kind="kl")
-    assert float(similarity_matrix[0, 1]) == pytest.approx(1 / (1 + math.log(2) / 2))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_similarities_are_those_of_the_record(kind: SimilarityKind) -> None:
     mean, log_variance = drawn(5, 7, 0)

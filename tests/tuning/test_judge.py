@@ -32,17 +32,8 @@ from entail.training.method import Run
 
 WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
 MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
-SETTINGS = JudgeConfig(
-    base="tiny",
-    rank=4,
-    epochs=6,
-    batch_size=16,
-    learning_rate=0.02,
-    max_length=24,
-    dropout=0.0,
-    evaluate_every=0,
-    precision="fp32",
-)
+SMALL: dict[str, Any] = {"base": "tiny", "rank": 4, "batch_size": 16, "max_length": 24, "precision": "fp32"}
+SETTINGS = JudgeConfig(epochs=6, learning_rate=0.02, evaluate_every=0, **SMALL)
 
 
 def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
@@ -58,12 +49,8 @@ def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
 
 @pytest.fixture
 def mine(tiny_home: Path) -> Path:
-    train_judge(
-        pairs(96),
-        replace(SETTINGS, epochs=1),
-        dev=pairs(24, seed=1),
-        run=Run(data=["snli"], out=tiny_home / "mine"),
-    )
+    run = Run(data=["snli"], out=tiny_home / "mine")
+    train_judge(pairs(96), replace(SETTINGS, epochs=1), dev=pairs(24, seed=1), run=run)
     return tiny_home / "mine"
 
 
@@ -175,10 +162,8 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
         train_judge(pairs(6), SETTINGS, run=Run(out=tiny_home / "tiny"))
     with pytest.raises(TrainingError, match="smoothing"):
         JudgeConfig(smoothing=1.0)
-    done = train_judge(
-        [pair for pair in pairs(24) if pair.label != "neutral"],
-        replace(SETTINGS, epochs=1),
-    )
+    two = [pair for pair in pairs(24) if pair.label != "neutral"]
+    done = train_judge(two, replace(SETTINGS, epochs=1))
     assert "neutral" in done.warnings[0]
     assert done.further["dev"] is None
 
