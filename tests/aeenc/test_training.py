@@ -1,6 +1,6 @@
 """Ways to train, on a random BERT of one layer: does it learn what it says it learns?"""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from entail.index.protocol import Floats
 from entail.training.method import Run
 from tests.aeenc.conftest import Trees, small
 
-TOWERS = ("single", "siamese", "dual")
-
 
 def judgements_of(trees: Trees) -> Judgements:
     """Let a team judge as the trees do: their distractors and a fact of the next tree are rejected."""
@@ -32,33 +30,24 @@ def judgements_of(trees: Trees) -> Judgements:
     return Judgements.of_pairs(verdicts, roots=(tree.hypothesis for tree in trees))
 
 
-@dataclass(frozen=True)
-class Grove:
-    """The trees over their facts, and what trains on them and encodes them."""
-
-    home: Path
-    facts: Corpus
-    trees: Trees
-
-    def vectors(self, encoder: str = "tiny") -> tuple[Floats, Floats]:
-        """Return the vectors of all queries, in the order of the pairs, and of all premises."""
-        loaded = BiEncoder(encoder)
-        queries = gold_pairs(self.facts, self.trees).queries
-        return loaded.encode_queries(queries), loaded.encode_premises(self.facts.texts)
-
-    def train(self, source: str = "gold", **changes: Any) -> tuple[Floats, Floats]:
-        learnt: dict[str, Any] = {"trees": self.trees}
-        if source == "judgements":
-            learnt = {"judgements": judgements_of(self.trees)}
-        run = Run(out=self.home / "mine", resume=False)
-        done = train_aeenc(self.facts, small(**changes), **learnt, run=run)
-        assert len(done.further["samples"]) == changes.get("rounds", 0)
-        return self.vectors("mine")
+Train = Callable[..., tuple[Floats, Floats]]
 
 
 @pytest.fixture
-def grove_of(home: Path, facts: Corpus, trees: Trees) -> Grove:
-    return Grove(home, facts, trees)
+def train(home: Path, facts: Corpus, trees: Trees) -> Train:
+    """Return what trains on the trees, or on the same as judgements, and encodes all queries and premises."""
+
+    def trained(source: str = "gold", **changes: Any) -> tuple[Floats, Floats]:
+        learnt: Any = {"judgements": judgements_of(trees)} if source == "judgements" else {"trees": trees}
+        if source:
+            run = Run(out=home / "mine", resume=False)
+            done = train_aeenc(facts, small(**changes), **learnt, run=run)
+            assert len(done.further["samples"]) == changes.get("rounds", 0)
+        encoder = BiEncoder("mine" if source else "tiny")
+        queries = gold_pairs(facts, trees).queries
+        return encoder.encode_queries(queries), encoder.encode_premises(facts.texts)
+
+    return trained
 
 
 def loss_of(vectors: tuple[Floats, Floats], pairs: TrainingPairs, loss: str) -> float:
@@ -73,41 +62,39 @@ def distance(one: Floats, other: Floats) -> float:
     return float(np.square(one - other).sum(axis=1).mean())
 
 
-@pytest.mark.parametrize("towers", TOWERS)
+@pytest.mark.parametrize("towers", ["single", "siamese", "dual"])
 @pytest.mark.parametrize(
     ("loss", "source", "rounds"),
     [("triplet", "gold", 1), ("contrastive", "judgements", 0), ("softmax", "gold", 0)],
 )
-def test_every_way_to_train_learns(grove_of: Grove, loss: str, source: str, rounds: int, towers: str) -> None:
-    facts, trees = grove_of.facts, grove_of.trees
-    is_gold = source == "gold"
-    pairs = gold_pairs(facts, trees) if is_gold else judged_pairs(facts, judgements_of(trees))
-    base, mine = grove_of.vectors(), grove_of.train(source, loss=loss, towers=towers, rounds=rounds)
+def test_every_way_to_train_learns(
+    train: Train, facts: Corpus, trees: Trees, loss: str, source: str, rounds: int, towers: str
+) -> None:
+    pairs = gold_pairs(facts, trees) if source == "gold" else judged_pairs(facts, judgements_of(trees))
+    base, mine = train(""), train(source, loss=loss, towers=towers, rounds=rounds)
     assert loss_of(mine, pairs, loss) < loss_of(base, pairs, loss)
     # A tower that is not trained stays as it was; queries move in any case.
     assert distance(mine[0], base[0]) > 1e-3
     assert (distance(mine[1], base[1]) > 1e-3) == (towers != "single")
 
 
-def test_alpha_keeps_vectors_nearer_to_the_base(grove_of: Grove) -> None:
-    base = grove_of.vectors()
-    free, regularised = (
-        grove_of.train(towers="dual", learning_rate=0.05, alpha=alpha) for alpha in (0.0, 3.0)
-    )
+def test_alpha_keeps_vectors_nearer_to_the_base(train: Train) -> None:
+    base = train("")
+    free, regularised = (train(towers="dual", learning_rate=0.05, alpha=alpha) for alpha in (0.0, 3.0))
     for side in (0, 1):
         assert distance(regularised[side], base[side]) < distance(free[side], base[side])
 
 
-def test_complete_decisions_teach_as_gold_trees_do(grove_of: Grove) -> None:
+def test_complete_decisions_teach_as_gold_trees_do(train: Train, facts: Corpus, trees: Trees) -> None:
     """Premises that nobody judged are further from a sentence than if only rejected ones are negatives."""
-    accepted = judged_pairs(grove_of.facts, judgements_of(grove_of.trees)).positives
+    accepted = judged_pairs(facts, judgements_of(trees)).positives
     margins = []
     for complete in (False, True):
-        queries, premises = grove_of.train("judgements", loss="softmax", live_k=100, complete=complete)
+        queries, premises = train("judgements", loss="softmax", live_k=100, complete=complete)
         rows = zip(queries @ premises.T, accepted, strict=True)
         margins.append(np.mean([row[at].mean() - row.mean() for row, at in rows]))
     assert margins[1] > margins[0]
     # Authors who never reject can train so, too.
-    accepted_alone = Judgements.of_pairs(JudgedPair("ba be", text, True) for text in grove_of.facts.texts[:3])
-    training = train_aeenc(grove_of.facts, small(complete=True, live_k=100), judgements=accepted_alone)
+    accepted_alone = Judgements.of_pairs(JudgedPair("ba be", text, True) for text in facts.texts[:3])
+    training = train_aeenc(facts, small(complete=True, live_k=100), judgements=accepted_alone)
     assert training.counts["positives"] == 3

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from entail.arcf.config import ArcfConfig
-from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import Frame, Pair
@@ -86,16 +85,6 @@ def write_release(folder: Path, world: World) -> dict[str, Path]:
 @pytest.fixture
 def release(tmp_path: Path, world: World) -> dict[str, Path]:
     return write_release(tmp_path, world)
-
-
-def scattered(facts: FactTables, seed: int, *, k: int) -> Neighbourhoods:
-    """Return neighbourhoods by chance: the same for the same seed."""
-
-    def near(texts: Sequence[str]) -> Floats:
-        draws = [np.random.default_rng([seed, *map(ord, text)]).random(len(facts.facts)) for text in texts]
-        return np.stack(draws).astype(np.float32)
-
-    return Neighbourhoods(facts, k=k, similarities=near)
 
 
 @dataclass

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from entail.arcf.chains.chain import Search, corpus_facts
-from entail.arcf.chains.next_premise import Draft, draft_chain, next_order, score_next
+from entail.arcf.chains.next_premise import Draft, draft_chain, score_next
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.data.records import Corpus
+from entail.index.protocol import Floats
 from entail.progress import Progress
-from tests.arcf.conftest import scattered
 
 CORPUS = Corpus.of("forty", [f"f{i}" for i in range(40)])
 FACTS = corpus_facts(CORPUS)
@@ -22,7 +22,13 @@ SENTENCE = "s t"
 
 
 def around(seed: int, k: int = 8) -> Neighbourhoods:
-    return scattered(FACTS, seed, k=k)
+    """Return neighbourhoods by chance, the same for the same seed."""
+
+    def near(texts: Sequence[str]) -> Floats:
+        draws = [np.random.default_rng([seed, *map(ord, text)]).random(len(FACTS.facts)) for text in texts]
+        return np.stack(draws).astype(np.float32)
+
+    return Neighbourhoods(FACTS, k=k, similarities=near)
 
 
 def by(seed: int) -> Any:
@@ -54,21 +60,6 @@ def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: An
     endless = Scorer("x", "x@1", ScorerForm(stop=False), fake(score))
     assert score_next(endless, "ice melts", ["b b"], ["c"]).stop_score is None
     assert len(score_next(endless, "ice melts", ["b b"], []).scores) == 0
-
-
-def test_ranks_of_retriever_and_scorer_are_fused() -> None:
-    assert next_order(np.array([0.0, 1.0])).tolist() == [1, 0]  # even: the scorer decides
-    # 1/61 + 1/64 = 0.03202 is more than 2/63 = 0.03175: first and fourth beats third twice.
-    assert next_order(np.array([0.0, 1.0, 2.0, 3.0])).tolist()[:2] == [3, 0]
-    assert next_order(np.empty(0)).tolist() == []
-
-
-def test_prefixes_that_are_too_long(fake: Any) -> None:
-    short = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float(len(a)), max_length=12))
-    step = score_next(short, "s", ["a b c d e", "f g"], ["c", "d " * 50])  # a candidate is cut to 4 tokens
-    assert step.dropped == 1
-    assert step.scores.tolist() == [4.0, 4.0]  # the sentence, "(explanation)" and the newer premise
-    assert score_next(short, "s " * 9, ["f g"], ["c"]).dropped == -1
 
 
 @pytest.mark.parametrize("seed", range(3))
