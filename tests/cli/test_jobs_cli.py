@@ -1,6 +1,10 @@
-"""``entail train --queue``, ``jobs`` and ``promote``: from a team's decisions to its active retriever."""
+"""``entail train --queue``, ``jobs`` and ``promote``: from a team's decisions to its active models."""
 
 import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,3 +121,52 @@ def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> 
     assert run_json(*QUEUE, "x", code=1)["error"]["type"] == "SettingsError"
     assert run_json("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
     assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Path:
+    file = tmp_path / "dev.jsonl"
+    rows = [("ba be bi bo", "ba"), ("fa fe fi", "fa fe"), ("la le li", "lo"), ("sa", "se si")]
+    lines = [
+        {"sentence1": p, "sentence2": h, "gold_label": label}
+        for (p, h), label in zip(rows, ["entailment", "entailment", "neutral", "contradiction"], strict=True)
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return file
+
+
+def test_promote_and_roll_back_by_role(run_json: Any, tiny_home: Path, gaussian: str, dev: Path) -> None:
+    shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
+    measured = ["evaluate", "nli", "--direction", "--data", str(dev)]
+    assert run_json(*measured)["encoder"] == "gausscse-minilm"
+    assert run_json("promote")["in_use"]["direction"]["encoder"] == "gausscse-minilm"
+    assert run_json("promote", "mine", code=1)["error"]["type"] == "PromotionError"
+    assert run_json("promote", "mine", "--anyway")["role"] == "direction"
+    assert run_json(*measured)["encoder"] == "mine"
+    run_json("promote", "tiny", "--anyway")
+    back = run_json("promote", "--back", "--role", "direction")
+    assert (back["in_use"]["direction"]["encoder"], back["active"]["encoder"]) == ("gausscse-minilm", "tiny")
+    assert [move["role"] for move in back["history"] if "role" in move] == ["direction"] * 2
+    assert run_json("promote", "--back")["active"]["encoder"] == "minilm"
+    assert run_json("promote", "--back", code=1)["error"]["type"] == "PromotionError"
+
+
+def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    CorpusStore(open_database()).add_corpus(Corpus.of("Ann's facts", ["ba be"]), author="Ann")
+    assert main(["promote", "tiny", "--corpus", "Ann's facts", "--anyway"]) == 0
+    match = re.search(r"`entail (.*)`", capsys.readouterr().out)
+    assert match is not None
+    assert main(shlex.split(match[1])) == 0
+    assert active("Ann's facts").encoder != "tiny"
+
+
+def test_card_figures_are_compared(
+    run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scorer_folder("arcf-minilm", chains={"dev": 0.5})
+    scorer_folder("mine", chains={"dev": 0.6, "other": 0.4})
+    assert main(["promote", "mine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("MAP" in line and "0.500" in line and "0.600" in line for line in lines)
+    assert any("other" in line and line.rstrip().endswith("no") for line in lines)
+    assert "entail promote --back --role chains" in lines[-1]

@@ -1,6 +1,6 @@
 """An installation with the method `fifth` of another package, and no models.
 
-Trainings are forks of this process, which start at once; test_worker and test_supervision start real ones.
+Trainings are forks of this process, which start at once; test_worker starts real ones.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Answers of a server, compared with the library."""
+"""Answers of a server, compared with the library, and the OpenAPI document."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from fastapi import APIRouter
@@ -21,9 +22,10 @@ from entail.errors import ServingError
 from entail.gausscse.verdict import judge
 from entail.index.factory import LEXICAL, retriever
 from entail.serving.admission import ApiRoute
+from entail.serving.app import create_app
 from entail.serving.client import Client
 from entail.serving.messages import EncodeAnswer, Info, Limits, SearchAnswer
-from entail.serving.service import ServiceDep
+from entail.serving.service import Service, ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
@@ -209,3 +211,29 @@ def test_additional_router(serve: Callable[..., Served]) -> None:
     assert served.post("/count", words=3).error["field"] == "words"
     failed = served.post("/count", words=[])
     assert (failed.status, failed.error["kind"], "secret" in str(failed.body)) == (500, "internal", False)
+
+
+GET = {200, 400, 429, 500, 503}
+POST = {*GET, 401, 404, 408, 413, 415, 422, 504}
+STATUSES = {
+    **dict.fromkeys((f"/{name}" for name in ("encode", "search", "direction", "claim", "chain")), POST),
+    "/health": GET,
+    "/health/ready": GET,
+    "/info": {*GET, 401, 504},
+}
+
+
+def test_operations_and_schemas() -> None:
+    document = create_app(Service([])).openapi()
+    assert set(document["paths"]) == set(STATUSES)
+    for path, methods in document["paths"].items():
+        ((method, operation),) = methods.items()
+        assert method == ("post" if STATUSES[path] is POST else "get")
+        assert operation["summary"]
+        assert operation["description"]
+        assert operation["operationId"] == path.removeprefix("/").replace("/", "_")
+        assert {int(status) for status in operation["responses"]} == STATUSES[path]
+        assert ("security" in operation) == (not path.startswith("/health"))
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["additionalProperties"] is False
