@@ -10,7 +10,6 @@
 `log.txt`           output of the training and its libraries
 `checkpoints/`      checkpoints; removed when the job is done
 `lock`              locked while a worker, or the training process, works on the job
-`noted`             present once a user dismissed the notice of the end
 `beat`              touched while a worker works on the job, for machines that cannot see the lock
 `change.lock`       locked while the status is changed
 ==================  ===================================================================================
@@ -109,7 +108,6 @@ class JobFolder:
             cancelled_by=str(request.get("by")) if request else None,
             result=done.result if done else None,
             evaluation=done.evaluation if done else None,
-            noted=status.ended is not None and (self.path / "noted").exists(),
         )
 
     def beat(self) -> None:

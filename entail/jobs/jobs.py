@@ -193,14 +193,6 @@ class Jobs:
         self._discard(folder.path.name)
         self._prune_inputs()
 
-    def note(self, job_id: str) -> None:
-        """Dismiss the notice of a job's end, for all users."""
-        refuse_in_demo("notices of others cannot be dismissed")
-        try:
-            (self.folder_of(job_id).path / "noted").touch()
-        except OSError as error:
-            raise JobError(f"the notice cannot be dismissed: {error}") from error
-
     def keep_file(self, name: str, content: bytes) -> Path:
         """Store a file for a training, as long as a job reads it."""
         refuse_in_demo("a training cannot be started")

@@ -101,7 +101,6 @@ class Job:
         progress: Progress of the current piece of work, while it runs.
         cancelled_by: Author of the request to cancel, if there is one.
         result: Result of the method, once it is done; `evaluation` compares with the active encoder.
-        noted: Whether a user dismissed the notice of its end.
     """
 
     spec: JobSpec
@@ -112,7 +111,6 @@ class Job:
     cancelled_by: str | None = None
     result: Mapping[str, Any] | None = None
     evaluation: Mapping[str, Any] | None = None
-    noted: bool = False
 
     @property
     def id(self) -> str:

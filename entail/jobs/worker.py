@@ -192,7 +192,7 @@ def _start(job: JobFolder) -> Status | None:
             "running", now, status.queued, attempt, host, pid, started=now, seconds=status.seconds
         )
         job.beat()
-        for name in ("progress.json", "cancel.json", "noted"):
+        for name in ("progress.json", "cancel.json"):
             (job.path / name).unlink(missing_ok=True)
         job.write_status(started)
     return started

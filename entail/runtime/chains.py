@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from entail.arcf.chains.chain import NearestSteps, Step, StepScorer, score_step
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
+from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF, Similarities, fact_similarities
@@ -41,12 +41,6 @@ def take_scorer(name: str, revision: str | None, *, wait: float = 2.5) -> Task[S
     return SCORERS.get_or_start(
         (name, revision), lambda report: load_scorer(name, precision="auto"), wait=wait
     )
-
-
-def is_loaded(listed: ListedScorer) -> bool:
-    """Return whether a scorer is in memory."""
-    task = SCORERS.peek((listed.name, listed.revision))
-    return task is not None and task.value is not None
 
 
 def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:

@@ -97,8 +97,6 @@ def test_endings(
 def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit, run: Run) -> None:
     run(submit("whole"))
     ended = run(submit(trouble="killed"))
-    jobs.note(ended.id)
-    assert Jobs().job(ended.id).noted
     again = jobs.resume(ended.id)
     assert (again.state, again.queue_position, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
@@ -107,7 +105,7 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
     spec["config"]["trouble"] = "none"
     (folder.path / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     done = run(again)
-    assert (done.state, done.status.attempt, done.noted) == ("done", 2, False)
+    assert (done.state, done.status.attempt) == ("done", 2)
     assert done.result is not None
     assert done.result["begun_at"] == 2
     assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")

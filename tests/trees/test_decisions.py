@@ -14,7 +14,6 @@ from entail.trees.review.decisions import (
     count_decisions,
     describe_missing,
     judgements_of,
-    lesson_of,
     propose_name,
 )
 from entail.trees.store.corpora import CorpusStore
@@ -101,37 +100,6 @@ def test_rejections_count_where_something_is_accepted(log: TreeLog, corpus: str)
 )
 def test_missing_decisions(counts: tuple[int, int, int], needs: str) -> None:
     assert describe_missing(DecisionCounts(*counts)).partition(" needs ")[2] == needs
-
-
-def test_a_lesson_says_what_it_takes_in_and_leaves_out(log: TreeLog, corpus: str) -> None:
-    grow(
-        log,
-        "h",
-        Accept(node="n1", premise=A),
-        Accept(node="n1", premise=B),
-        Write(node="n1", text="own words"),
-        Reject(node="n1", premise=C),
-        Reject(node="n1", premise=D),
-        corpus=corpus,
-    )
-    grow(log, "h", Reject(node="n1", premise=B), corpus=corpus)  # a colleague says otherwise
-    grow(log, "another", Reject(node="n1", premise=E), corpus=corpus)
-    grow(log, "untouched", corpus=corpus)
-    grow(log, "an example", Accept(node="n1", premise=A), example=True, corpus=corpus)
-    lesson = lesson_of(log, FACTS, corpus_id=corpus)
-    assert lesson.trees == 3
-    assert lesson.pairs.counts == {"queries": 1, "positives": 2, "negatives": 2, "triplets": 4}
-    assert lesson.counts == DecisionCounts(2, 2, 1)
-    assert lesson.outside == ("own words",)
-    assert list(lesson.left_out.values()) == [1, 1]
-    assert set(lesson.rows()) == {
-        ("h", "fact a", "explains it", True),
-        ("h", "own words", "explains it", False),
-        ("h", "fact c", "does not", True),
-        ("h", "fact d", "does not", True),
-        ("h", "fact b", "left out: judged both ways", True),
-        ("another", "fact e", "left out: nothing is accepted for it", True),
-    }
 
 
 @pytest.mark.parametrize(

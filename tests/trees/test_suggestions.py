@@ -18,12 +18,10 @@ from entail.trees.log.acts import (
     Accept,
     Act,
     Conclude,
-    Edit,
     Evidence,
     Finish,
     Proposal,
     Reject,
-    Remove,
     ShownCandidate,
     Write,
 )
@@ -33,8 +31,6 @@ from entail.trees.review.suggestions import (
     Basis,
     Candidate,
     basis_of,
-    candidates_of,
-    describe_changes,
     excluded_positions,
     rerank,
     suggest,
@@ -146,28 +142,6 @@ def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: An
     order = [selection[at] for at in (1, 0, 2)]
     assert [(c.premise, c.retrieved) for c in candidates] == [(c.premise, c.rank) for c in order]
     assert [(c.rank, c.score) for c in candidates] == [(1, 2.0), (2, 1.0), (3, 1.0)]
-
-
-@pytest.mark.parametrize(
-    ("then", "since", "changes"),
-    [
-        ([], [accept(ICE), accept(FROZEN)], 0),
-        ([], [reject(FROZEN)], 0),  # the last of the chain: nothing rests on it
-        ([], [reject(ICE)], 1),
-        ([], [reject(ICE), reject(FROZEN)], 0),
-        ([], [Write(node="n1", text="own"), accept(SUN)], 1),
-        ([accept(SNOW)], [Remove(node="n2")], 1),
-        ([], [Edit(node="n1", text="snow freezes")], 1),
-        ([accept(SNOW)], [Conclude(node="n1", premises=("n2",), text="snow is frozen")], 2),
-    ],
-)
-def test_a_draft_belongs_to_what_was_there_when_it_was_made(
-    tell: Any, then: list[Any], since: list[Any], changes: int
-) -> None:
-    basis = basis_of(tree_of(tell, *then), "n1")
-    tree = tree_of(tell, *then, *since)
-    chain = candidates_of(tree, "n1", [(ICE, 2.0), (FROZEN, 1.0)])
-    assert len(describe_changes(basis, tree, "n1", chain)) == changes
 
 
 # --- provenance ---

@@ -151,11 +151,10 @@ StepOf = Callable[[tuple[int, ...]], Step | None]
 """Chosen premises -> the next step; None while it is unknown."""
 
 
-def follow(step_of: StepOf, search: Search, *, premises: Sequence[int] = (), automatic: bool = True) -> Chain:
+def follow(step_of: StepOf, search: Search, *, premises: Sequence[int] = ()) -> Chain:
     """Build a chain: first the premises a user chose, then the best one at each step.
 
-    From the first that is not visible on, the user's premises are left out. Behind them the chain grows by
-    itself if it is `automatic`, else it waits.
+    From the first that is not visible on, the user's premises are left out.
     """
     facts: tuple[int, ...] = ()
     steps: list[Step] = []
@@ -174,9 +173,6 @@ def follow(step_of: StepOf, search: Search, *, premises: Sequence[int] = (), aut
         if by_hand == len(facts) < len(premises) and premises[by_hand] in step.candidates:
             facts, by_hand = (*facts, premises[by_hand]), by_hand + 1
             continue
-        if not automatic:
-            stopped = None
-            break
         if step.stop_score is not None and len(facts) >= search.least and step.stop_score >= step.scores[0]:
             stopped = "bare prefix"
             break

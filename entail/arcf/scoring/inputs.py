@@ -9,7 +9,7 @@ Questions and premises are tokenised once; a prefix is put together from their i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
@@ -68,16 +68,6 @@ class Inputs:
     def _sentences(self, texts: Sequence[str]) -> list[Ids]:
         sentences = [f" {as_sentence(text)}" for text in texts]
         return [tuple(ids) for ids in self._tokenize(sentences)] if sentences else []
-
-
-def worst_dropped(dropped: Iterable[int]) -> int:
-    """Return `Prefix.dropped` of the most truncated of several prefixes of a question.
-
-    >>> worst_dropped([0, 2, 1]), worst_dropped([0, -1]), worst_dropped([])
-    (2, -1, 0)
-    """
-    counts = list(dropped)
-    return -1 if any(count < 0 for count in counts) else max(counts, default=0)
 
 
 def by_prefix(pairs: Sequence[Pair]) -> dict[Ids, list[int]]:

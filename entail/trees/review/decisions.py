@@ -7,17 +7,15 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
-from entail.data.text import count_of, fold
+from entail.data.text import count_of
 from entail.errors import TrainingError
 from entail.index.factory import is_reserved
 from entail.progress import ProgressCallback
@@ -123,57 +121,6 @@ def _count(judgements: Judgements) -> DecisionCounts:
         accepted=sum(map(len, accepted.values())),
         rejected=sum(len(premises) for query, premises in rejected.items() if query in accepted),
         nodes=len(accepted),
-    )
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """Training data from the decisions on a corpus, in `trees` many trees.
-
-    `outside` has the judged texts that are not in the corpus, which are trained on, too.
-    """
-
-    trees: int
-    judgements: Judgements
-    pairs: TrainingPairs
-    outside: tuple[str, ...]
-
-    @property
-    def counts(self) -> DecisionCounts:
-        """Counts of the decisions, each pair once over all trees."""
-        return _count(self.judgements)
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """Reason -> number of decisions left out for it."""
-        alone = self.pairs.dropped.get("without_positive", 0)
-        reasons = {
-            "accepted and also rejected for the same sentence": len(self.judgements.contradictions),
-            "rejected for sentences of which nothing is accepted": alone,
-        }
-        return {reason: count for reason, count in reasons.items() if count}
-
-    def rows(self) -> Iterator[tuple[str, str, str, bool]]:
-        """Yield sentence, premise, use of the pair, and whether the premise is in the corpus."""
-        outside = frozenset(self.outside)
-        for pair in self.judgements.pairs():
-            used = pair.query in self.judgements.accepted
-            rejected = "does not" if used else "left out: nothing is accepted for it"
-            use = "explains it" if pair.accepted else rejected
-            yield pair.query, pair.premise, use, pair.premise not in outside
-        for query, premise in self.judgements.contradictions:
-            yield query, premise, "left out: judged both ways", premise not in outside
-
-
-def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
-    """Return the training data from the decisions on a corpus; `TrainingError` if nothing is accepted."""
-    judgements = judgements_of(log, corpus_id=corpus_id)
-    judged = dict.fromkeys(fold(pair.premise) for pair in judgements.pairs())
-    return Lesson(
-        trees=sum(bool(tree.steps or tree.judgements) for tree in _own_trees(log, corpus_id)),
-        judgements=judgements,
-        pairs=judged_pairs(training_corpus(corpus, judgements=judgements), judgements),
-        outside=tuple(text for text in judged if corpus.position(text) is None),
     )
 
 

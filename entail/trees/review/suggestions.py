@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.records import Corpus, Premise
-from entail.data.text import count_of, fold, premise_key
+from entail.data.text import fold, premise_key
 from entail.errors import ManifestMismatchError
-from entail.index.combined import combine
 from entail.index.protocol import Floats, PremiseIndex
 from entail.trees.log.acts import ShownCandidate
 from entail.trees.log.tree import Judgement, Tree
@@ -131,31 +130,3 @@ def _in_order(pool: Sequence[Candidate], order: NDArray[np.intp], scores: Floats
         replace(pool[at], rank=rank, score=float(scores[at]), retrieved=pool[at].rank)
         for rank, at in enumerate(order.tolist(), start=1)
     )
-
-
-def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tuple[Candidate, ...]:
-    """Return candidates in the order of a re-ranker, which scored the first ones; see `combine`."""
-    first, rest = pool[: len(scores)], pool[len(scores) :]
-    summed = combine(np.array([candidate.score for candidate in first], np.float32), scores, weight=weight)
-    return (*_in_order(first, np.argsort(-summed, kind="stable"), summed), *rest)
-
-
-def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
-    """Return descriptions of the changes to the tree since a chain was drafted.
-
-    An accepted proposal is no change; a rejected one is, while a later one is undecided.
-    """
-    now = basis_of(tree, node_id)
-    changes = []
-    if now.sentence != basis.sentence:
-        changes.append("the sentence was edited")
-    before, below = set(map(fold, basis.accepted)), set(map(fold, now.accepted))
-    if gone := len(before - below):
-        changes.append(f"removed {count_of(gone, 'premise')} of its basis")
-    if new := len(below - before - {candidate.premise.folded for candidate in chain}):
-        changes.append(f"added {count_of(new, 'premise')}")
-    waiting = [c.rank for c in chain if not c.is_decided]
-    rejected = [c.rank for c in chain if c.premise.key in now.rejected]
-    if rejected and waiting and rejected[0] < waiting[-1]:
-        changes.append(f"rejected proposal {rejected[0]}, on which later ones are based")
-    return tuple(changes)

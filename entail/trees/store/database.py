@@ -325,6 +325,7 @@ _SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "locked": (LockedDatabaseError, _LOCKED),
     "not a database": (DamagedDatabaseError, _DAMAGED),
     "malformed": (DamagedDatabaseError, _DAMAGED),
+    "disk i/o": (DatabaseError, "could not be read or written: see that the disk works and has room"),
     "full": (
         DatabaseError,
         "could not be written: the disk is full; make room and try again, nothing was lost",

@@ -135,13 +135,6 @@ class Link:
         init_value(key, (self.requested(part) or default)[:longest])
         return key
 
-    def init_number(self, part: str, default: int, *, least: int, most: int) -> str:
-        """Set the first value of a part's number field and return the field's key."""
-        key, value = f"{self.page}_{part}", self.requested(part) or ""
-        number = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
-        init_value(key, min(max(number, least), most))
-        return key
-
     def save_to_url(self, parts: Sequence[str], *, further: Mapping[str, str] | None = None) -> None:
         """Write the values of these parts into the address, and `further` ones that belong to no widget."""
         state = {part: st.session_state.get(f"{self.page}_{part}", self.requested(part)) for part in parts}
