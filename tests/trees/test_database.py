@@ -18,7 +18,7 @@ from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
-from entail.trees.store.database import Database, open_database, parse_url, sqlite_file
+from entail.trees.store.database import Database, open_database, sqlite_file
 from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---
@@ -96,13 +96,6 @@ def test_a_file_that_is_no_database_or_damaged(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "text.db" / "x.db"):  # a folder, and a file in the way of one
         with pytest.raises(DatabaseError):
             open_database(f"sqlite:///{path}")
-
-
-def test_a_database_of_something_else(blank_url: str) -> None:
-    with sa.create_engine(parse_url(blank_url), poolclass=sa.NullPool).begin() as connection:
-        connection.execute(sa.DDL("CREATE TABLE trees (height INTEGER)"))
-    with pytest.raises(DatabaseError):
-        open_database(blank_url)
 
 
 @pytest.fixture

@@ -19,11 +19,10 @@ from entail.trees.layout.drawing import (
     Direction,
     Segment,
     columns_of,
-    rejected_id,
     wrap,
 )
 from entail.trees.layout.positions import COLUMNS, PANE, SCREEN, STACK_GAP, layout
-from entail.trees.log.acts import Accept, Create, GivenNode, Reject
+from entail.trees.log.acts import Create, GivenNode, Reject
 from entail.trees.log.tree import Tree, TreeBuilder
 
 Tell = Callable[..., Any]
@@ -78,22 +77,6 @@ def grown(*parents: int | None, text: str = "a fact of a few words") -> Tree:
     return grow(
         Create(hypothesis="h", nodes=tuple(GivenNode(f"{text} {i}", p) for i, p in enumerate(parents)))
     )
-
-
-@BOTH
-def test_rejected_premises_follow_the_premises_when_asked(tell: Tell, direction: Direction) -> None:
-    story = tell("h")
-    story.ann(Reject(node="n1", premise=Premise("r")))
-    story.ann(Accept(node="n1", premise=Premise("a")))
-    story.ann(Reject(node="n3", premise=Premise("s")))
-    tree = story.tree
-    assert [*layout(tree, direction=direction).boxes] == ["n1", "n3"]
-    drawing = layout(tree, with_rejected=True, direction=direction)
-    r, s = rejected_id("n1", Premise("r").key), rejected_id("n3", Premise("s").key)
-    boxes = [(id, box.kind, box.parent, box.layer) for id, box in drawing.boxes.items()]
-    assert boxes[2:] == [(r, "rejected", "n1", 1), (s, "rejected", "n3", 2)]
-    steps = [(step.parent, step.rejected, step.stem is not None) for step in drawing.steps]
-    assert steps == [("n1", False, True), ("n1", True, False), ("n3", True, True)]
 
 
 SENTENCE = "a sentence of a usual length says that one kind of thing is another"

@@ -86,16 +86,6 @@ def test_redo_is_refused_when_the_tree_has_changed(story: Any, own: list[Any], o
         story.redo()
 
 
-def test_undo_gives_back_the_position(story: Any) -> None:
-    _a, b, c = map(story.ann, (A, B, C))
-    story.ann(Write(node=b, text="below b"))
-    before = story.tree
-    for act in (Move(node=b, parent=c), Remove(node=b), Remove(node=b, keep_premises=True)):
-        story.ann(act)
-        story.undo()
-        assert state(story.tree) == state(before)
-
-
 # --- two authors, by hand ---
 
 

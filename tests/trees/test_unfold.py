@@ -58,7 +58,6 @@ def proof_of(row: ExplanationTree) -> str:
 
 
 PLAIN = "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
-LOOSE = "sent4 & sent5 -> int1: the sun melts; sent1 -> hypothesis; "
 
 
 def test_a_row_becomes_nodes_with_its_labels_in_the_order_of_its_steps() -> None:
@@ -69,15 +68,6 @@ def test_a_row_becomes_nodes_with_its_labels_in_the_order_of_its_steps() -> None
         ("sent2", "frozen water is cold", 0),
         ("sent3", "snow is ice", -1),
     ]
-
-
-def test_a_conclusion_that_nothing_uses_hangs_under_nothing() -> None:
-    act = unfold(official(LOOSE))
-    assert [(node.label, node.parent) for node in act.nodes] == [
-        *(("sent1", -1), ("int1", None)),
-        *(("sent4", 1), ("sent5", 1)),
-    ]
-    assert proof_of(refold(grow(act))) == LOOSE
 
 
 def test_keys_are_those_of_leaves_or_of_what_a_corpus_has() -> None:
