@@ -12,7 +12,6 @@ import pytest
 
 from entail.data.passages.files import (
     Passage,
-    PassageTally,
     Question,
     read_passages,
     read_qrels,
@@ -63,12 +62,10 @@ def written(folder: Path, name: str, value: object) -> Path:
 def test_squad_paragraphs_are_passages_and_gold(tmp_path: Path) -> None:
     file = tmp_path / "dev.json.gz"
     file.write_bytes(gzip.compress(json.dumps(SQUAD).encode()))
-    tally = PassageTally()
-    assert list(read_passages(file, tally=tally)) == [
+    assert list(read_passages(file)) == [
         Passage(COLD, "Ice is cold."),
         Passage(premise_key("Fire burns."), "Fire burns."),
     ]
-    assert tally == PassageTally(2, 1)
     assert list(read_questions(file)) == [
         Question("a", "What is cold?", ("Ice",), (COLD,)),
         Question("2", "How is ice?", ("cold",), (COLD,)),

@@ -79,7 +79,6 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
     known_question = pool.find_question("what is HOT ?")
     assert known_question is not None
     assert known_question.gold == frozenset({2}), "a repeated passage stands for both ids"
-    assert pool.remarks == ("1 repeated",)
     alone = read_pool(tmp_path / "corpus.jsonl", name="corpus.jsonl")
     assert not alone.questions, "passages are no questions"
     monkeypatch.setattr(claims_pool, "MOST", 2)

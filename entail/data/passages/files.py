@@ -24,9 +24,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -84,27 +84,18 @@ class Question:
     hard_negatives: tuple[str, ...] = ()
 
 
-@dataclass
-class PassageTally:
-    """Numbers of passages that were yielded, and of empty ones, left out."""
-
-    read: int = 0
-    empty: int = 0
-
-
-def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
-    """Yield the passages of a file or BEIR folder; those of a JSON file once each.
+def read_passages(file: str | os.PathLike[str]) -> Iterator[Passage]:
+    """Yield the passages of a file or BEIR folder that are not empty; those of a JSON file once each.
 
     Raises:
         FormatError: With file and line, if the file is malformed; the passages before it were yielded.
     """
-    counts = tally if tally is not None else PassageTally()
-    for passage in _raw_passages(Path(file)):
-        if passage.text.strip():
-            counts.read += 1
-            yield passage
-        else:
-            counts.empty += 1
+    path = Path(file)
+    kind = _format(path)
+    if kind == "beir":
+        path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
+    passages = _text_passages(path) if kind == "text" else _json_passages(path, kind)
+    yield from (passage for passage in passages if passage.text.strip())
 
 
 def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iterator[Question]:
@@ -172,29 +163,23 @@ def _format(path: Path) -> Format:
     return "squad" if is_squad else "jsonl"
 
 
-def _raw_passages(path: Path) -> Iterator[Passage]:
-    """Yield passages, empty ones included."""
-    kind = _format(path)
-    if kind == "beir":
-        path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
-    if kind == "text":
-        for cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
-            text = cells["text"]  # a line's number is no id: those of two files would be the same
-            yield Passage(cells.get("id") or premise_key(text), text, cells.get("title", ""))
-        return
-    hashes: set[int] = set()  # ids of a training file's passages are many
-    for passage in _json_passages(path, kind):
-        if hash(passage.id) not in hashes:
-            hashes.add(hash(passage.id))
-            yield passage
+def _text_passages(path: Path) -> Iterator[Passage]:
+    for cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
+        text = cells["text"]  # a line's number is no id: those of two files would be the same
+        yield Passage(cells.get("id") or premise_key(text), text, cells.get("title", ""))
 
 
 def _json_passages(path: Path, kind: Format) -> Iterator[Passage]:
     if kind == "squad":
-        yield from (passage for passage, _ in _squad(path))
+        passages: Iterable[Passage] = (passage for passage, _ in _squad(path))
     else:
-        for _, location, row in _rows(path, kind):
-            yield from passages_of(row, f"{path}, {location}")
+        rows = _rows(path, kind)
+        passages = chain.from_iterable(passages_of(row, f"{path}, {place}") for _, place, row in rows)
+    hashes: set[int] = set()  # ids of a training file's passages are many
+    for passage in passages:
+        if hash(passage.id) not in hashes:
+            hashes.add(hash(passage.id))
+            yield passage
 
 
 def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entail.data.bundled import sample_dir
-from entail.data.passages.files import PassageTally, read_passages, read_questions
+from entail.data.passages.files import read_passages, read_questions
 from entail.data.records import Corpus, Premise
 from entail.data.stored import read_json
 from entail.errors import EvaluationError, FormatError
@@ -39,12 +39,11 @@ class KnownQuestion:
 
 @dataclass(frozen=True)
 class Pool:
-    """Passages, each after its title, with questions by `question_key` and remarks on the reading."""
+    """Passages, each after its title, with questions by `question_key`."""
 
     name: str
     corpus: Corpus
     questions: Mapping[str, KnownQuestion] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
 
     def find_question(self, question: str) -> KnownQuestion | None:
         """Return the known question of this text, None if there is none."""
@@ -77,13 +76,12 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
         FormatError: If the file is malformed, with the line.
         EvaluationError: If there is no passage, or more than `MOST`.
     """
-    tally = PassageTally()
     texts: dict[str, Premise] = {}
     key_of: dict[str, str] = {}
     size = sum(part.stat().st_size for part in (path.glob("corpus.jsonl*") if path.is_dir() else [path]))
     packed = path.suffix == ".gz"  # its unpacked size is unknown
     meter = Meter(size, "reading passages", unit="bytes", report=None if packed else progress)
-    for passage in read_passages(path, tally=tally):
+    for passage in read_passages(path):
         premise = Premise(passage.whole, passage.id)
         texts.setdefault(premise.key, premise)
         key_of.setdefault(passage.id, premise.key)
@@ -96,14 +94,7 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
     if not texts:
         raise EvaluationError(f"{name}: expected passages to search, found none")
     corpus = Corpus(name, tuple(texts.values()))
-    repeated = tally.read - len(texts)
-    counts = ((tally.empty, "empty, left out"), (repeated, "repeated"))
-    return Pool(
-        name,
-        corpus,
-        _by_question(_questions(path, corpus, key_of)),
-        tuple(f"{count:,} {label}" for count, label in counts if count > 0),
-    )
+    return Pool(name, corpus, _by_question(_questions(path, corpus, key_of)))
 
 
 def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterable[KnownQuestion]:

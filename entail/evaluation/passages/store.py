@@ -12,13 +12,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entail.data.passages.files import Passage, PassageTally, read_passages
+from entail.data.passages.files import Passage, read_passages
 from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
 from entail.errors import EvaluationError
@@ -101,14 +100,13 @@ def store_passages(
         return PassageStore(folder)
     folder.mkdir(parents=True, exist_ok=True)
     meter = Meter(sum(size for _, size, _ in states), "reading passages", unit="bytes", report=progress)
-    tallies = [PassageTally() for _ in files]
     ids: set[bytes] = set()  # hashes: 2 GB of 21 million
     offset = 0
     with replacing(folder / "texts.jsonl") as texts, replacing(folder / "offsets.i64") as offsets:
         with texts.open("wb") as file, offsets.open("wb") as offset_file:
             offset_file.write(np.int64(0).tobytes())
-            for path, tally in zip(files, tallies, strict=True):
-                for passage in read_passages(path, tally=tally):
+            for path in files:
+                for passage in read_passages(path):
                     row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
                     meter.add(len(row))
                     id_hash = hashlib.blake2b(passage.id.encode("utf-8", "surrogatepass"), digest_size=8)
@@ -120,12 +118,7 @@ def store_passages(
         if not ids:
             raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
         (folder / _ABOUT).unlink(missing_ok=True)  # it would belong to other texts
-    about = {
-        "key": key,
-        "passages": len(ids),
-        "repeated": sum(tally.read for tally in tallies) - len(ids),
-        "files": [{"name": path.name, **asdict(tally)} for path, tally in zip(files, tallies, strict=True)],
-    }
+    about = {"key": key, "passages": len(ids), "files": [path.name for path in files]}
     write_text(folder / _ABOUT, json.dumps(about, indent=2) + "\n")
     return PassageStore(folder)
 

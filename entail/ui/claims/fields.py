@@ -76,8 +76,7 @@ def pick_pool(shared: Workspace) -> Pool | None:
     pool = await_value(task, waiting="Reading …") if task is not None else None
     if pool is not None:
         questions = f" · {len(pool.questions):,} questions with known passages" if pool.questions else ""
-        remarks = "".join(f" · {remark}" for remark in pool.remarks)
-        st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}{remarks}")
+        st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}")
     return pool
 
 
