@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from entail.data.entailment_bank import proof
-from entail.data.entailment_bank.proof import MAX_NODES, check_proof, format_proof, parse_proof
+from entail.data.entailment_bank.trees import MAX_NODES, check_proof, format_proof, parse_proof
 from entail.data.records import Step
 from entail.errors import ProofError
 

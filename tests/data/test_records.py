@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.entailment_bank.proof import parse_proof
+from entail.data.entailment_bank.trees import parse_proof
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
 from entail.data.text import fold, is_blank, without_surrogates

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.entailment_bank.proof import check_proof, format_proof, parse_proof
-from entail.data.entailment_bank.trees import row_to_tree, tree_to_row
+from entail.data.entailment_bank.trees import check_proof, format_proof, parse_proof, row_to_tree, tree_to_row
 from entail.data.records import Corpus, ExplanationTree, Premise, Step
 from entail.data.text import fold, premise_key
 from entail.errors import ProofError

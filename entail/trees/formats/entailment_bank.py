@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from entail.data.entailment_bank.proof import MAX_NODES, next_id
-from entail.data.entailment_bank.trees import format_trees, read_trees
+from entail.data.entailment_bank.trees import MAX_NODES, format_trees, next_id, read_trees
 from entail.data.reading import Source
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import fold, premise_key
