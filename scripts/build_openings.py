@@ -43,8 +43,7 @@ def claim_lists() -> tuple[str, Any]:
     """Return the lists of all examples by the packaged pair, searched as the Claims page does."""
     from entail.claims import existence_claim
     from entail.data.bundled import sample_corpus
-    from entail.evaluation.passages.pool import corpus_pool
-    from entail.evaluation.passages.wordings import FILE, ExampleLists, StoredLists, search_wordings
+    from entail.evaluation.passages.pool import FILE, ExampleLists, StoredLists, corpus_pool, search_wordings
     from entail.index.factory import retriever
     from entail.ui.claims.fields import TUNING
     from entail.ui.claims.passages import DEPTHS

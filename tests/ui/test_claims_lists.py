@@ -9,8 +9,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
 from entail.evaluation.passages import pool as claims_pool
-from entail.evaluation.passages.pool import Pool, read_pool
-from entail.evaluation.passages.wordings import PassageLists, PassageScore, search_wordings
+from entail.evaluation.passages.pool import PassageLists, PassageScore, Pool, read_pool, search_wordings
 from entail.index.protocol import Floats, Manifest
 from entail.ui.claims.passages import overview
 

@@ -14,9 +14,8 @@ from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
-from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
-from entail.evaluation.passages.wordings import FILE as LISTS
-from entail.evaluation.passages.wordings import find_lists, read_lists
+from entail.evaluation.passages.pool import EXAMPLES, corpus_pool, find_lists, read_lists
+from entail.evaluation.passages.pool import FILE as LISTS
 from entail.gausscse.example_pair import EXAMPLE as PAIR
 from entail.gausscse.example_pair import find_gaussians
 from entail.runtime.models import ModelCache

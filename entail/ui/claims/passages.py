@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from entail.evaluation.passages.pool import EXAMPLES, Pool
-from entail.evaluation.passages.wordings import (
+from entail.evaluation.passages.pool import (
+    EXAMPLES,
     LIST_KEYS,
     ListedPassage,
     ListKey,
     PassageLists,
     PassageScore,
+    Pool,
     Scores,
     Wording,
     find_lists,
