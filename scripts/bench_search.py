@@ -28,8 +28,8 @@ from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.index.flat import DenseIndex
+from entail.index.gaussian import LiftedGaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.index.lifted import LiftedGaussians
 from entail.results import write_result
 
 SIZE, K, QUERIES, LOOPS, SEED = 16_472, 20, 300, 5, 0

@@ -17,8 +17,8 @@ from entail.encoders.cross.encoder import CrossEncoder
 from entail.encoders.cross.pairs import Frame, Pair
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
+from entail.index.gaussian import LiftedGaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.index.lifted import LiftedGaussians
 from entail.index.ranking import top_k
 from entail.progress import Meter
 

@@ -1,27 +1,206 @@
-"""Search by entailment direction: premises that entail a sentence, and premises that it entails."""
+"""Search by entailment direction: premises that entail a sentence, and premises that it entails.
+
+Gaussians are lifted to vectors of 2d + 1 numbers, whose inner products rank as divergences do. Up to a
+constant of h, -2 KL(h || p) is an inner product (v the variance)::
+
+    <[v_h + mu_h^2, 2 mu_h, -1], [-1/v_p, mu_p/v_p, sum(mu_p^2/v_p + log v_p)]>      which p entail h
+    <[-1/v_q, 2 mu_q/v_q, 1],    [v_c + mu_c^2, mu_c, sum(log v_c)]>                 which c does q entail
+
+so a search is one over a flat index.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.gaussian.distributions import (
+    LOG_VARIANCE_LIMIT,
     EncodesGaussians,
+    Floats64,
     Gaussians,
+    divergence,
     from_divergence,
     similarity,
 )
-from entail.errors import EncoderError
-from entail.index.lifted import Direction, LiftedGaussians
-from entail.index.protocol import Floats, Hits, Manifest
-from entail.index.ranking import checked_k, top_k
+from entail.errors import EncoderError, RetrievalError
+from entail.index.flat import single_threaded_faiss
+from entail.index.protocol import Floats, Hits, Ints, Manifest
+from entail.index.ranking import checked_k, query_blocks, top_k
 from entail.index.vectors import QueryVectors, premise_rows
 from entail.progress import ProgressCallback
+
+Direction = Literal["entailing", "entailed"]
+"""Premises p that entail the query q, by KL(q || p), or premises that the query entails, by KL(p || q)."""
+
+MEAN_LIMIT = 1e6
+"""Greatest distance of a mean from the corpus's; beyond it float32 inner products are meaningless."""
+
+_MARGIN = 32
+"""Candidates fetched beyond k, at least."""
+
+_SAMPLE = 4096
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Premises of least divergence for each query, least first; equal ones in order of position.
+
+    Attributes:
+        positions: Shape (queries, k).
+        divergences: KL in double precision, by `divergence`, same shape.
+    """
+
+    positions: Ints
+    divergences: Floats64
+
+
+class LiftedGaussians:
+    """Exact search of Gaussians in one direction; threads take turns.
+
+    FAISS compares in float32, but the result is the ranking by divergences in double precision: an inner
+    product of n = 2d + 1 rounded numbers is off by at most
+
+        E = g (|D x| max_p |y_p / D|) + tiny parts,    g = (n + 8) u / (1 - (n + 8) u),  u = 2^-24
+
+    in any order of summation (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1;
+    Cauchy-Schwarz, D any positive scale). So every premise of the true first k scores at least the k-th best
+    score less 2 E. If the fetched candidates reach below that, no other can be better; otherwise everything
+    above it is fetched. Candidates are ranked by `divergence`.
+
+    Centring keeps E small without changing the ranking: means are relative to the corpus's mean, and the mean
+    of every lifted column of the premises is subtracted. Where variances differ by many orders of magnitude,
+    most of the corpus is a candidate, and a search takes as long as comparing all pairs.
+
+    It holds (2d + 1) * 4 bytes a premise. The Gaussians are not copied.
+
+    Raises:
+        RetrievalError: If a mean is further than `MEAN_LIMIT` from their mean.
+    """
+
+    def __init__(self, premises: Gaussians, direction: Direction) -> None:
+        import faiss
+
+        self.premises = premises
+        self.direction = direction
+        self._lock = threading.Lock()
+        count, width = len(premises), 2 * premises.dimension + 1
+        # Any centre and any scale are valid; those of a sample suffice.
+        sample = premises[np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)]
+        self._centre: Floats64 = sample.mean.mean(axis=0, dtype=np.float64)
+        columns = self._lift(sample, premise=True)
+        self._offset: Floats64 = columns.mean(axis=0)
+        self._scale = np.sqrt(_spread(columns - self._offset) / _spread(self._lift(sample, premise=False)))
+        self._index: Any = faiss.IndexFlatIP(width)
+        # Written into FAISS's memory: adding them would need twice the memory.
+        self._index.codes.resize(count * width * 4)
+        self._index.ntotal = count
+        numbers: Floats = faiss.rev_swig_ptr(self._index.get_xb(), count * width).reshape(count, width)
+        self._furthest: Floats64 = np.zeros(width)
+        self._length = 0.0
+        for start in range(0, count, _ROWS):
+            rows = slice(start, start + _ROWS)
+            lifted = self._lift(premises[rows], premise=True)
+            self._furthest = np.maximum(self._furthest, np.abs(lifted).max(axis=0))
+            lifted -= self._offset
+            numbers[rows] = lifted
+            lifted /= self._scale
+            self._length = max(self._length, float(np.sqrt((lifted**2).sum(axis=1).max())))
+
+    def __len__(self) -> int:
+        return len(self.premises)
+
+    def nearest(self, queries: Gaussians, *, k: int) -> Nearest:
+        """Return the k premises of least divergence for each query."""
+        count, size = len(queries), len(self)
+        lifted = self._lift(queries, premise=False)
+        nearest = Nearest(np.empty((count, k), np.int64), np.empty((count, k)))
+        fetch = k + max(k // 4, _MARGIN)
+        if fetch >= size:
+            everything = np.arange(size)
+            for row in cancellable(range(count)):
+                self._rank(nearest, row, queries, everything)
+            return nearest
+        vectors = lifted.astype(np.float32)
+        scores, positions = np.empty((count, fetch), np.float32), np.empty((count, fetch), np.int64)
+        for rows in query_blocks(count, size):
+            with self._lock, single_threaded_faiss():
+                scores[rows], positions[rows] = self._index.search(vectors[rows], fetch)
+        errors = self._errors(lifted)
+        for row in cancellable(range(count)):
+            self._rank(nearest, row, queries, positions[row])
+            # The rounding of the divergences themselves.
+            own = 1e-11 * nearest.divergences[row, -1]
+            least = float(scores[row, k - 1]) - 2 * errors[row] - own
+            if float(scores[row, -1]) >= least:
+                radius = np.nextafter(np.float32(least), np.float32(-np.inf))
+                with self._lock, single_threaded_faiss():
+                    _, _, wide = self._index.range_search(vectors[row : row + 1], float(radius))
+                self._rank(nearest, row, queries, np.sort(wide))
+        return nearest
+
+    def divergences(self, queries: Gaussians, row: int, positions: Ints) -> Floats64:
+        """Return the divergence of one query and some premises, in the direction's order."""
+        query = queries[row]
+        parts = [positions[start : start + _ROWS] for start in range(0, len(positions), _ROWS)]
+        if self.direction == "entailing":
+            return np.concatenate([divergence(query, self.premises[part]) for part in parts])
+        return np.concatenate([divergence(self.premises[part], query) for part in parts])
+
+    def _rank(self, nearest: Nearest, row: int, queries: Gaussians, positions: Ints) -> None:
+        divergences = self.divergences(queries, row, positions)
+        best = np.lexsort((positions, divergences))[: nearest.positions.shape[1]]
+        nearest.positions[row], nearest.divergences[row] = positions[best], divergences[best]
+
+    def _lift(self, gaussians: Gaussians, *, premise: bool) -> Floats64:
+        """Return vectors of 2d + 1 numbers, their columns not centred."""
+        mean = gaussians.mean - self._centre
+        if np.abs(mean).max(initial=0) > MEAN_LIMIT:
+            raise RetrievalError(
+                f"expected means within {MEAN_LIMIT:g} of the corpus's, found one "
+                f"{np.abs(mean).max():g} away; the encoder's weights are broken, or it is another one's"
+            )
+        logs = gaussians.log_variance.astype(np.float64)
+        lifted = np.empty((len(mean), 2 * gaussians.dimension + 1))
+        first, second = lifted[:, : gaussians.dimension], lifted[:, gaussians.dimension : -1]
+        if premise == (self.direction == "entailing"):
+            precision = np.exp(-logs)
+            np.negative(precision, out=first)
+            np.multiply(precision, mean if premise else 2 * mean, out=second)
+            lifted[:, -1] = (mean * second + logs).sum(axis=1) if premise else 1
+        else:
+            np.add(np.exp(logs), mean**2, out=first)
+            np.multiply(mean, 1 if premise else 2, out=second)
+            lifted[:, -1] = logs.sum(axis=1) if premise else -1
+        return lifted
+
+    def _errors(self, lifted: Floats64) -> Floats64:
+        """Return the error bound E of an inner product with each query."""
+        terms = (lifted.shape[1] + 8) * 2.0**-24
+        rounding = np.sqrt(((lifted * self._scale) ** 2).sum(axis=1)) * self._length
+        # Rounding in double precision, where centring the columns may have cancelled digits ...
+        furthest = self._furthest.copy()
+        furthest[-1] += LOG_VARIANCE_LIMIT * self.premises.dimension
+        doubles: Floats64 = np.abs(lifted) @ furthest * 2.0**-40
+        # ... and products too small for float32.
+        tiny = lifted.shape[1] * np.finfo(np.float32).tiny * (1 + np.abs(lifted).max(axis=1) + furthest.max())
+        total: Floats64 = terms / (1 - terms) * rounding + doubles + tiny
+        return total
+
+
+def _spread(columns: Floats64) -> Floats64:
+    """Return the root mean square of each column, bounded from below for division."""
+    squares: Floats64 = np.sqrt((columns**2).mean(axis=0))
+    return np.maximum(squares, 1e-6 * squares.mean() or 1.0)
+
 
 _LARGEST_HALF = 65_504.0
 

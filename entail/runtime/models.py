@@ -20,8 +20,7 @@ from entail.encoders.gaussian.distributions import EncodesGaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, EntailError
 from entail.index.factory import LEXICAL, retriever
-from entail.index.gaussian import GaussianIndex
-from entail.index.lifted import Direction
+from entail.index.gaussian import Direction, GaussianIndex
 from entail.index.protocol import PremiseIndex
 from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback

@@ -21,8 +21,7 @@ from entail.errors import ServingError, UnknownEncoderError
 from entail.evaluation.chains import TFIDF
 from entail.gausscse.verdict import judge
 from entail.index.factory import rerank
-from entail.index.gaussian import GaussianIndex
-from entail.index.lifted import Direction
+from entail.index.gaussian import Direction, GaussianIndex
 from entail.index.protocol import Hits
 from entail.registry.models import active_name
 from entail.runtime.batching import current_call

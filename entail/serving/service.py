@@ -20,7 +20,7 @@ from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
 from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.errors import EntailError, ServingError, UnknownEncoderError
 from entail.index.factory import HYBRID, LEXICAL
-from entail.index.lifted import Direction
+from entail.index.gaussian import Direction
 from entail.index.protocol import PremiseIndex
 from entail.registry.models import active, active_name
 from entail.runtime.batching import Call

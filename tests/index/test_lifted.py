@@ -12,7 +12,7 @@ from torch.distributions import Independent, Normal, kl_divergence
 
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import RetrievalError
-from entail.index.lifted import MEAN_LIMIT, LiftedGaussians
+from entail.index.gaussian import MEAN_LIMIT, LiftedGaussians
 
 DIRECTIONS: Any = ["entailing", "entailed"]
 

@@ -20,8 +20,8 @@ from entail.encoders import encoder as encoders
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.towers import BertTowers
 from entail.index import ranking
+from entail.index.gaussian import LiftedGaussians
 from entail.index.lexical import TfidfIndex, load_bm25s
-from entail.index.lifted import LiftedGaussians
 from entail.runtime import chains
 from entail.serving import routes
 from entail.serving.messages import Limits
