@@ -6,8 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entail.data.entailment_bank import proof
-from entail.data.entailment_bank.trees import MAX_NODES, check_proof, format_proof, parse_proof
+from entail.data.entailment_bank.trees import (
+    MAX_NODES,
+    check_proof,
+    depth_of_proof,
+    format_proof,
+    hypothesis_id,
+    parse_proof,
+)
 from entail.data.records import Step
 from entail.errors import ProofError
 
@@ -189,9 +195,9 @@ def test_any_text_is_parsed_or_refused_with_a_proof_error(text: str) -> None:
     ],
 )
 def test_the_official_depth(text: str, depth: int) -> None:
-    assert proof.depth_of_proof(parse_proof(text)[0]) == depth
+    assert depth_of_proof(parse_proof(text)[0]) == depth
 
 
 def test_the_hypothesis_takes_a_free_number() -> None:
     steps, intermediates = parse_proof("sent1 -> int2: a; int2 -> hypothesis")
-    assert proof.hypothesis_id(steps, intermediates) == "int3"
+    assert hypothesis_id(steps, intermediates) == "int3"
