@@ -174,7 +174,7 @@ def _json_passages(path: Path, kind: Format) -> Iterator[Passage]:
         passages: Iterable[Passage] = (passage for passage, _ in _squad(path))
     else:
         rows = _rows(path, kind)
-        passages = chain.from_iterable(passages_of(row, f"{path}, {place}") for _, place, row in rows)
+        passages = chain.from_iterable(passages_of(row, f"{path}, {location}") for _, location, row in rows)
     hashes: set[int] = set()  # ids of a training file's passages are many
     for passage in passages:
         if hash(passage.id) not in hashes:
