@@ -9,8 +9,6 @@ import pytest
 
 DIMENSION = 8
 WORDS = ["ice", "is", "cold", "fire", "hot", "the", "moon", "rock", "a", "kind", "of", "a", "star", "water"]
-
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -24,18 +22,10 @@ def save_tiny(write_bert: Callable[..., Path]) -> Callable[..., Path]:
     """Return what writes a BERT of one layer with mean pooling, which knows every letter."""
     words = list(dict.fromkeys([*WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS)]))
     sizes = {"intermediate_size": DIMENSION, "max_position_embeddings": 64, "initializer_range": 0.5}
+    defaults: dict[str, Any] = {"words": words, "dimension": DIMENSION, "scale": 1.0, **sizes}
 
     def save(folder: Path, *, seed: int = 0, dense: int | None = None, **options: Any) -> Path:
-        return write_bert(
-            folder,
-            words=words,
-            dimension=DIMENSION,
-            seed=seed,
-            scale=1.0,
-            dense=dense,
-            options=options,
-            **sizes,
-        )
+        return write_bert(folder, seed=seed, dense=dense, options=options, **defaults)
 
     return save
 

@@ -60,11 +60,8 @@ def sources(tmp_path: Path, grove_files: tuple[Path, Path]) -> dict[str, dict[st
     ]
     squad = write("squad.json", json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}))
     (tmp_path / "tables").mkdir()
-    facts_rows = [
-        "WORDS\t[SKIP] COMMENTS\t[SKIP] UID",
-        *(f"{text}\tx\t{at:08}" for at, text in enumerate(texts)),
-    ]
-    write("tables/T.tsv", "\n".join(facts_rows) + "\n")
+    rows = [f"{text}\tx\t{at:08}" for at, text in enumerate(texts)]
+    write("tables/T.tsv", "\n".join(["WORDS\t[SKIP] COMMENTS\t[SKIP] UID", *rows]) + "\n")
     lines = [
         f"Q{at}\tB\t{text[:5]} (A) ba bo (B) {text[6:8]}\t{at:08}|CENTRAL\tSUCCESS\tEasy"
         for at, text in enumerate(texts)
