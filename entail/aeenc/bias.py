@@ -81,19 +81,15 @@ class Panel:
 class SimilarityBias:
     """Pairs of Figure 3 with labels and values.
 
-    The pairs of a query are its retrieved premises, best first, then the gold children that were not found.
+    The pairs of a query are its k retrieved premises, best first, then the gold children that were not found;
+    those that the corpus lacks are `missing`, and in no pair. The first of the retrievers labelled the pairs.
 
     Attributes:
-        corpus: Candidates.
-        k: Premises retrieved per query, at most the corpus.
-        queries: Folded text of each query.
-        retrievers: Names of the encoders; the first labelled the pairs.
         query: Position of each pair's query in `queries`, ascending, shape (pairs,).
         premise: Position of its premise in the corpus, shape (pairs,).
         group: Code of each pair's group, see `GROUPS`, shape (pairs,).
         overlap: Token overlap of each pair, shape (pairs,).
         cosine: Cosine of each pair under each encoder, shape (retrievers, pairs).
-        missing: Folded texts of gold children that the corpus lacks, which are in no pair.
     """
 
     corpus: Corpus

@@ -59,26 +59,18 @@ class TrainingPairs:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict, for `from_json`."""
-        return {
-            "corpus_hash": self.corpus_hash,
-            "queries": list(self.queries),
-            "positives": [positions.tolist() for positions in self.positives],
-            "negatives": [positions.tolist() for positions in self.negatives],
-            "dropped": dict(self.dropped),
-            "missing": list(self.missing),
-        }
+        sides = {side: [row.tolist() for row in getattr(self, side)] for side in ("positives", "negatives")}
+        return {**vars(self), **sides}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainingPairs:
         """Return the pairs that `to_json` wrote."""
-        return cls(
-            corpus_hash=record["corpus_hash"],
-            queries=tuple(record["queries"]),
-            positives=tuple(np.array(positions, dtype=np.int64) for positions in record["positives"]),
-            negatives=tuple(np.array(positions, dtype=np.int64) for positions in record["negatives"]),
-            dropped=record["dropped"],
-            missing=tuple(record["missing"]),
+        positives, negatives = (
+            tuple(np.array(row, dtype=np.int64) for row in record[side])
+            for side in ("positives", "negatives")
         )
+        texts = {name: tuple(record[name]) for name in ("queries", "missing")}
+        return cls(**{**record, **texts, "positives": positives, "negatives": negatives})
 
     def join(self, other: TrainingPairs) -> TrainingPairs:
         """Return the union with pairs of the same corpus, as the rounds of iterative AE-Enc accumulate."""

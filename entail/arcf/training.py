@@ -207,9 +207,7 @@ def train_arcf(
         "facts": len(facts),
         "steps": fitted.steps,
     }
-    all_visible = f"k is not below the number of facts, {near.k}: every fact is always visible"
-    warnings = [all_visible] if near.k == len(facts) else []
-    training = setup.result(fitted, counts, measure="step MAP", warnings=warnings)
+    training = setup.result(fitted, counts, measure="step MAP")
     form = ScorerForm(
         max_length=tower.max_length,
         metric=config.metric,

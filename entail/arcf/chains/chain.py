@@ -74,14 +74,9 @@ class NearestSteps:
 
 @dataclass(frozen=True)
 class Step:
-    """Candidates that can follow some chosen premises.
+    """Candidates that can follow the `chosen` premises: all visible ones, best first, and their scores.
 
-    Attributes:
-        chosen: The premises before, in order.
-        candidates: All visible premises, best first; equal ones as they became visible.
-        scores: Their scores, same order.
-        stop_score: As in `StepScores`, like `dropped`.
-        newly_visible: Candidates that the last chosen premise made visible; at first all.
+    The last chosen premise made the candidates `newly_visible`; at first all are. See `StepScores`.
     """
 
     chosen: tuple[int, ...]

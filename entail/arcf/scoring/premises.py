@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -39,6 +39,7 @@ class PremiseScorer:
 
     def __init__(self, scorer: Scorer, facts: FactTables) -> None:
         self.scorer, self.facts = scorer, facts
+        self._prompt = lru_cache(_CACHED_QUESTIONS)(self._make_prompt)
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -87,15 +88,12 @@ class PremiseScorer:
         stop_score, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
         return StepScores(scores, stop_score, prefix.dropped)
 
-    @cached_property
-    def _prompt(self) -> Callable[[str, str, tuple[str, ...]], tuple[Ids, QuestionTerms | None]]:
-        """Function (stem, answer, accepted) -> token ids and terms; every step of a chain reuses them."""
-
-        def make(stem: str, answer: str, accepted: tuple[str, ...]) -> tuple[Ids, QuestionTerms | None]:
-            (ids,) = self.inputs.questions([(stem, answer)])
-            if self.terms is None:
-                return ids, None
-            (terms,) = self.terms.of_questions([Question("", stem, answer, {}).text], accepted)
-            return ids, terms
-
-        return lru_cache(_CACHED_QUESTIONS)(make)
+    def _make_prompt(
+        self, stem: str, answer: str, accepted: tuple[str, ...]
+    ) -> tuple[Ids, QuestionTerms | None]:
+        """Return token ids and terms of a question; every step of a chain reuses them."""
+        (ids,) = self.inputs.questions([(stem, answer)])
+        if self.terms is None:
+            return ids, None
+        (terms,) = self.terms.of_questions([Question("", stem, answer, {}).text], accepted)
+        return ids, terms

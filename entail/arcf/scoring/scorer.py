@@ -46,16 +46,10 @@ _ARCHITECTURES = {"joint": "cross", "apart": "bi"}
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerForm:
-    """Settings that a scorer was trained with and is to be used with.
+    """Settings that a scorer was trained with and is to be used with, as fields of `ArcfConfig`.
 
-    Attributes:
-        max_length: Maximum number of tokens of a row.
-        metric: Similarity of premises.
-        stop: Whether it was trained to stop, as all are since that is no option.
-        architecture: `cross`: a cross-encoder reads prefix and candidate; `bi`: a bi-encoder.
-        shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
-        encoder: Encoder of explained questions, where explanatory power is a term; else empty.
-        similarity: Whether the word similarity of question and premise is a term.
+    `stop` tells whether it was trained to stop, as all are since that is no option; `encoder` is that of
+    explained questions, where explanatory power is a term of the scores, else empty.
     """
 
     max_length: int = 256
