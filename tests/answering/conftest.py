@@ -51,7 +51,7 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
                 text = passages[passage]
                 word = text[:begin].count(" ") if parts[token] == 1 and end > begin else -1
                 ends = [{(p, first) for p, first, _ in spans}, {(p, last) for p, _, last in spans}]
-                targets.append([10.0 * ((passage, word) in places) for places in ends])
+                targets.append([10.0 * ((passage, word) in end) for end in ends])
         states = torch.cat(rows)
         with torch.no_grad():
             model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, torch.tensor(targets)).solution.T)
