@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -15,8 +14,6 @@ from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
 from entail.trees.log.acts import Create, GivenNode, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from tests.attack.conftest import Tally
-from tests.serving.conftest import Served
 
 LONG = "1" * 100_000
 """More digits than Python reads as a number."""
@@ -41,22 +38,6 @@ def test_commands(
     assert "ValueError" not in output.err
     if arguments[0] != "doctor":  # which shows its settings
         assert len(output.out + output.err) < SHORT
-
-
-def test_requests(serve: Callable[..., Served], tally: Tally) -> None:
-    served, is_json = serve(), {"Content-Type": "application/json"}
-    search = b'{"queries": ["a"], "corpus": "grove", "k": %s}'
-    replies = [
-        *(served.post("/encode", texts=["a"], **{name: LONG}) for name in ("encoder", "tower", LONG)),
-        *(served.post("/search", queries=["a"], **{name: LONG}) for name in ("corpus", "retriever", "k")),
-        *(
-            served.send("POST", "/search", search % digits.encode(), is_json)
-            for digits in (LONG, LONG[:4000])
-        ),
-    ]
-    assert [reply.status for reply in replies if not 400 <= reply.status < 500] == []
-    assert max(len(reply.body) for reply in replies) < SHORT
-    tally(attempts=len(replies), failures=0)
 
 
 def test_ids(blank_url: str) -> None:

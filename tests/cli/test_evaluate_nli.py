@@ -63,15 +63,6 @@ def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     assert figures["data"]["skipped"]["unreadable"] == 1
 
 
-def test_nli(evaluate: Callable[..., Any]) -> None:
-    figures = evaluate("--encoder", "words")
-    assert (figures["n"], figures["threshold_from"]) == (4, "data")
-    # The first letter tells ice from fire, and not who runs from who sleeps.
-    assert figures["accuracy"] == 0.75
-    assert figures["auprc"] == pytest.approx(0.5 + 0.5 * 2 / 3)
-    assert figures["majority"] == 0.5
-
-
 def test_point_encoder(evaluate: Callable[..., Any]) -> None:
     figures = evaluate("--encoder", "tiny")
     assert (figures["threshold_from"], figures["encoder"]) == ("data", "tiny")

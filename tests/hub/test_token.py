@@ -21,7 +21,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "message", "headers", "reason"),
+    "case",
     [
         ("POST", "/api/repos/create", 401, "Invalid credentials", {}, "bad_token"),
         ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden"),
@@ -37,19 +37,9 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_refusals(
-    hub: Any,
-    token: str,
-    ready: Path,
-    home: Path,
-    fault: Fail,
-    output: Any,
-    method: str,
-    path: str,
-    status: int,
-    message: str,
-    headers: dict[str, str],
-    reason: str,
+    hub: Any, token: str, ready: Path, home: Path, fault: Fail, output: Any, case: tuple[Any, ...]
 ) -> None:
+    method, path, status, message, headers, reason = case
     fault("GET" if method == "PULL" else method, path, status, message, **headers)
     pull = method == "PULL"
     with pytest.raises(HubError) as caught:
@@ -73,13 +63,7 @@ def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail
 
 
 def test_push_and_pull(
-    hub: Any,
-    token: str,
-    ready: Path,
-    home: Path,
-    output: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    hub: Any, token: str, ready: Path, output: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["push", "mine", "team/mine", "--json", "--debug"]) == 0
     assert main(["push", "mine", "team/mine"]) == 0  # nothing changed: no empty commit

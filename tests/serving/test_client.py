@@ -1,6 +1,5 @@
 """The client against a mock transport; test_load has a real server."""
 
-import json
 from typing import Any
 
 import httpx2
@@ -33,14 +32,6 @@ def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request],
 
     api_client = Client(token=TOKEN, transport=httpx2.MockTransport(handle), sleep=slept.append, **options)
     return api_client, requests, slept
-
-
-def test_encode() -> None:
-    api_client, requests, _ = client(ANSWER)
-    np.testing.assert_array_equal(api_client.encode(("a", "b"), tower="premise"), np.eye(2, 3))
-    fields = {"texts": ["a", "b"], "encoder": None, "tower": "premise"}
-    assert json.loads(requests[0].content) == fields
-    assert requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 def test_retry_after() -> None:
