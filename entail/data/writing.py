@@ -1,19 +1,17 @@
-"""Atomic file writing, and resumable files that grow a block at a time."""
+"""Atomic file writing, and differences of settings that a resumed work must not have."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import gzip
-import json
 import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from entail.data.stored import read_json
-from entail.errors import DataError, SettingsError
+from entail.errors import DataError
 
 
 @contextlib.contextmanager
@@ -68,41 +66,6 @@ def check_writable(file: Path) -> None:
 def _not_writable(file: Path, error: OSError) -> DataError:
     reason = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
     return DataError(f"{file}: expected to write a file here, found: {reason}")
-
-
-def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool) -> bool:
-    """Prepare a file for appending; return whether it resumes one of equal settings.
-
-    Raises:
-        DataError: If the file cannot be written, or its settings are missing.
-        SettingsError: If it has other settings.
-    """
-    about = file.with_name(f"{file.name}.settings.json")
-    remedy = "name another file, or start over (--no-resume)"
-    try:
-        if resume and file.exists() and file.stat().st_size:
-            stored_settings = read_json(about, dict[str, str], remedy=remedy)
-            if stored_settings is None:
-                raise DataError(f"{file.name} exists without its settings; {remedy}")
-            if differing := differences(settings, stored_settings):
-                raise SettingsError(f"{file.name} was made by other settings ({differing}); {remedy}")
-            return True
-        # Emptied before its settings are replaced: a process killed in between would otherwise leave the
-        # old content under the new settings.
-        file.write_text("", encoding="utf-8")
-    except OSError as error:
-        raise _not_writable(file, error) from error
-    write_text(about, json.dumps(dict(settings), indent=2) + "\n")
-    return False
-
-
-def append(file: Path, block: str) -> None:
-    """Add a block of whole lines; raise `DataError` if it cannot be written."""
-    try:
-        with file.open("a", encoding="utf-8", newline="\n") as opened:
-            opened.write(block)
-    except OSError as error:
-        raise _not_writable(file, error) from error
 
 
 def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> str:

@@ -17,7 +17,6 @@ from entail.aeenc.source import TreeSource
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.data.stored import read_json
-from entail.data.writing import begin_file
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_training_queries
 from entail.evaluation.passages.store import PassageStore, store_passages
@@ -105,11 +104,6 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
     "vectors": ("manifest.json", lambda _: json.dumps(asdict(MANIFEST)), lambda at: read_json(at, Manifest)),
     "passages": ("pool/passages.json", written(passages), lambda path: PassageStore(path.parent).about),
     "texts": ("pool/texts.jsonl", written(passages), passages),
-    "settings": (
-        "f.settings.json",
-        lambda _: json.dumps({"seed": "1"}),
-        lambda path: begin_file(path.with_name("f"), {"seed": "1"}, resume=True),
-    ),
     "training queries": (
         "seen.json",
         lambda _: json.dumps({"queries": ["a" * 16]}),
