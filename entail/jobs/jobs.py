@@ -144,9 +144,13 @@ class Jobs:
             if status.state in ("queued", "running"):
                 write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
             if status.state == "queued":
-                what, todo = "it was cancelled before it started", TODO["cancelled"]
                 status = replace(
-                    status, state="cancelled", since=now, ending="cancelled", what=what, todo=todo
+                    status,
+                    state="cancelled",
+                    since=now,
+                    ending="cancelled",
+                    what="it was cancelled before it started",
+                    todo=TODO["cancelled"],
                 )
                 folder.write_status(status)
         return self.job(folder.path.name)
