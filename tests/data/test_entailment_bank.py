@@ -4,7 +4,6 @@ import copy
 import gzip
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from entail.data.entailment_bank.trees import (
     read_trees,
     row_to_tree,
     tree_to_row,
-    write_trees,
 )
 from entail.data.records import ExplanationTree, Step
 from entail.errors import FormatError, ProofError
@@ -210,16 +208,6 @@ def test_a_changed_tree_is_derived_anew(change: dict[str, Any], fields: set[str]
     again = row_to_tree(row)
     for part in ("hypothesis", "sentences", "intermediates", "steps", "question"):
         assert getattr(again, part) == getattr(tree, part)
-
-
-def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    file, trees = tmp_path / "trees.jsonl.gz", [row_to_tree(ROW), row_to_tree(TASK_3), row_to_tree(ROW)]
-    write_trees(trees, file)
-    unsound = replace(trees[0], steps=(Step(("sent99",), "hypothesis"),), intermediates={})
-    with pytest.raises(ProofError, match="sent99"):
-        write_trees([unsound], file)
-    assert read_trees(file) == trees
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_the_bundled_official_rows_come_back_byte_for_byte() -> None:

@@ -104,20 +104,6 @@ def test_a_split_that_is_not_there() -> None:
         read_nli(snli("entailment", "p", "h").encode(), name="x.jsonl", split="train")
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_generic_tables(delimiter: str) -> None:
-    lines = [
-        ["id", "Premise", "Hypothesis", "Label"],
-        ["1", "p one", "h", "Entailment"],
-        ["2", "a", "b", "neutral"],
-    ]
-    text = "\n".join(delimiter.join(line) for line in lines)
-    assert read_nli(text.encode("utf-16")).pairs == (
-        NliPair("p one", "h", "entailment"),
-        NliPair("a", "b", "neutral"),
-    )
-
-
 def parquet(columns: dict[str, list[Any]], *, names: list[str] | None = None) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet as pq
@@ -191,13 +177,6 @@ def test_a_quotation_mark_that_is_never_closed_costs_nothing_in_a_tsv() -> None:
         NliPair('At "Shop", a boy', "A boy", "entailment"),
     )
     assert [problem.split(":")[0] for problem in reading.problems] == ["x.tsv, line 5"]
-
-
-def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
-    text = 'premise,hypothesis,label\np,h,entailment\n"p,h,neutral\np,h,neutral\n'
-    reading = read_nli(text.encode(), name="x.csv")
-    assert (len(reading.pairs), reading.unreadable) == (1, 1)
-    assert reading.problems[0].startswith("x.csv, line 3: ")
 
 
 @pytest.mark.parametrize(

@@ -57,20 +57,6 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
     assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
 
 
-def test_wrong_ids_do_not_raise_the_figures(store: PassageStore) -> None:
-    right = Question("a", "what is cold and hard", (), ("p1",))
-    wrong = Question("b", "fire burns hot", ("fire",), ("p9",))
-    evaluation = evaluate_passages(store, (right, wrong, Question("c", "tea")))
-    assert evaluation.gold is not None
-    assert (evaluation.gold["R@1"], evaluation.gold["MRR"]) == (0.5, 0.5)
-    data = evaluation.to_json()
-    assert (data["R@1"], data["questions"], data["gold"]["questions"]) == (0.5, 2, 2)
-    assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (3, 1, 1)
-    assert data["answer"]["questions"] == 1
-    alone = evaluate_passages(store, (wrong,))  # gold passages of another release: by answer
-    assert (alone.gold, alone.to_json()["by"], alone.to_json()["questions"]) == (None, "answer", 1)
-
-
 @pytest.mark.parametrize(
     "judged",
     [

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker, list_rerankers
-from entail.errors import EncoderError, RetrievalError, UnknownEncoderError
+from entail.errors import EncoderError, RetrievalError
 from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.factory import retriever
 from entail.index.lexical import Bm25Index, TfidfIndex
@@ -91,12 +90,3 @@ def test_settings_out_of_range_are_refused(write_reranker: Write, form: dict[str
     with pytest.raises(EncoderError):
         Reranker(folder)
     assert list_rerankers() == []
-
-
-def test_other_models_are_refused_by_either_side(write_reranker: Write, scorer_folder: Write) -> None:
-    with pytest.raises(EncoderError):
-        resolve(write_reranker())
-    with pytest.raises(EncoderError):
-        Reranker(scorer_folder("chain"))
-    with pytest.raises(UnknownEncoderError):
-        Reranker("nobody")

@@ -115,15 +115,3 @@ def test_vectors_that_are_not_finite_are_refused(encoder: Any) -> None:
         DenseIndex(encoder, CORPUS, vectors)
     with pytest.raises(RetrievalError):
         index.search_vectors(vectors[3:4], k=1)
-
-
-def test_another_query_tower_ranks_the_same_vectors(encoder: Any, asymmetric_encoder: Any) -> None:
-    index = _index(encoder)
-    asymmetric_encoder.premises_by = encoder.revision
-    other = index.by(asymmetric_encoder)
-    assert (other._index, other._lock) == (index._index, index._lock)
-    assert (index.name, other.name) == ("stub", "routed")
-    queries = np.stack([asymmetric_encoder.vector("query: a query")])
-    np.testing.assert_allclose(other.scores(["a query"]), queries @ index._vectors.T, atol=1e-6)
-    assert (other.manifest.revision, other.manifest.premise_revision) == ("routed@1", "stub@1")
-    assert (index.manifest.revision, index.manifest.premise_revision) == ("stub@1", "stub@1")

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
 from entail.errors import EncoderError, RetrievalError
-from entail.index.combined import BM25_WEIGHT
 from entail.index.factory import retriever, retriever_names
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot"])
@@ -38,19 +36,6 @@ def test_the_sample_is_searched_by_minilm_without_loading_anything() -> None:
     assert hits.positions[1][0] == 3
     assert hits.scores[1][0] == pytest.approx(1, abs=1e-5)
     assert not index._queries.encoder.loaded  # type: ignore[attr-defined]  # a dense one
-
-
-def test_a_hybrid_is_asked_for_by_name(encoder: Any, cache_dir: Path) -> None:
-    alone = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir)
-    by_words = retriever("stub+bm25", CORPUS, encoder=encoder, cache_dir=cache_dir)
-    assert by_words.name == "stub+bm25"
-    bm25 = retriever("bm25", CORPUS).scores(["cold ice"])
-    np.testing.assert_allclose(
-        by_words.scores(["cold ice"]),
-        alone.scores(["cold ice"]) + np.float32(BM25_WEIGHT) * bm25 / bm25.max(),
-        rtol=1e-6,
-    )
-    assert retriever("tfidf+bm25+bm25", CORPUS).name == "tfidf+bm25+bm25"
 
 
 def test_unknown_names_list_the_known_ones() -> None:
