@@ -93,16 +93,6 @@ def test_dpr_questions_have_passages(tmp_path: Path, indent: int | None) -> None
     assert list(read_questions(file))[2] == Question("3", "who won cup 2", ("Rome",), ("p2",), ("h",))
 
 
-def test_other_negatives_replace_missing_hard_ones(tmp_path: Path) -> None:
-    other = [{"text": "A cup of tea.", "passage_id": "n"}]
-    rows = [
-        {**DPR[0], "negative_ctxs": other},
-        {**DPR[1], "hard_negative_ctxs": None, "negative_ctxs": other},
-    ]
-    questions = list(read_questions(written(tmp_path, "dpr.json", rows)))
-    assert [question.hard_negatives for question in questions] == [("h",), ("n",)]
-
-
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

@@ -33,16 +33,6 @@ def test_both_protocols_by_hand(facts: Corpus, solar: ExplanationTree, listed: A
     assert paper["Hit@10"] == 0.75
 
 
-def test_figures_of_some_queries_alone(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
-    evaluation = evaluate_premises(facts, [solar], listed)
-    of_one = evaluation.figures({"h", "never asked"})
-    assert of_one["query_excluded"]["MAP"] == pytest.approx((1 + 2 / 11) / 2)
-    assert of_one["paper"]["MAP"] == pytest.approx((1 / 2 + 2 / 12) / 2)
-    assert evaluation.figures({"h", "mid"}) == evaluation.figures()
-    with pytest.raises(DataError):
-        evaluation.figures({"never asked"})
-
-
 def test_equal_parents_of_several_trees_are_one_query(
     facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
 ) -> None:

@@ -13,7 +13,7 @@ from entail.encoders.gaussian.distributions import Gaussians, similarity
 from entail.encoders.gaussian.form import SimilarityKind
 from entail.errors import RetrievalError
 from entail.index.factory import retriever
-from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
+from entail.index.gaussian import GaussianIndex, GaussianRows
 from entail.index.protocol import PremiseIndex
 from entail.index.vectors import QueryVectors
 from entail.progress import Meter, ProgressCallback
@@ -126,16 +126,3 @@ def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **options) is index
     assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **options) is not index
     assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **options) is not index
-
-
-def test_cached_unit_vectors_are_not_taken_for_gaussians(cache_dir: Path) -> None:
-    from entail.index.vectors import premise_vectors
-
-    encoder = CountingGaussians()
-    premise_vectors(CORPUS, GaussianRows(encoder), cache_dir=cache_dir)
-    encoder.asked.clear()
-    premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
-    assert encoder.asked == TEXTS
-    part = Corpus.of("part", TEXTS[:3])
-    premise_gaussians(part, encoder, cache_dir=cache_dir)
-    assert encoder.asked == TEXTS, "by another entry"
