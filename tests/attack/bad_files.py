@@ -153,16 +153,43 @@ def bad_backups() -> dict[str, Callable[[Path], None]]:
         "parts too many": lambda file: _write_backup(
             file, {f"models/{number}": b"" for number in range(100_001)}
         ),
+        "names too deep": lambda file: _write_backup(file, {"models" + "/a" * 2_000: b""}),
+        "parts in parts": _write_overlapping,
+        "a part that claims to be packed less": lambda file: _write_backup(
+            file, {"models/a": zeros * 2}, claims=2**30
+        ),
     }
 
 
-def _write_backup(file: Path, parts: dict[str, bytes]) -> None:
+def _write_backup(
+    file: Path, parts: dict[str, bytes], *, inner: zipfile.ZipInfo | None = None, claims: int = 0
+) -> None:
     sizes = {
         name: {"size": len(content), "lines": content.count(b"\n"), "sha256": sha256(content).hexdigest()}
         for name, content in parts.items()
     }
     manifest = {"format": "entail backup", "format_version": 1, "revision": "0003", "parts": sizes}
-    file.write_bytes(zip_of({**parts, "manifest.json": json.dumps(manifest).encode()}))
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            if inner is None:
+                archive.writestr(name, content)
+            elif name != inner.filename:
+                archive.writestr(name, content, zipfile.ZIP_STORED)
+                inner.header_offset = archive.start_dir - len(content)
+                archive.filelist.append(inner)
+        archive.writestr("manifest.json", json.dumps(manifest))
+        if claims:
+            archive.filelist[-2].compress_size = claims
+
+
+def _write_overlapping(file: Path) -> None:
+    """Write a backup whose second part contains the first one, which is therefore stored once."""
+    content = b"ice is cold\n" * 100
+    packed = zip_of({"models/a": content})
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        (inner,) = archive.infolist()
+        part = packed[: archive.start_dir]
+    _write_backup(file, {"models/a": content, "models/b": part}, inner=inner)
 
 
 def odd_paths(folder: Path) -> dict[str, Callable[[], Path]]:

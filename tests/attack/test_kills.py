@@ -15,13 +15,13 @@ import pytest
 from entail.operations.cleaning import MIN_AGE, clean
 from entail.operations.doctor import diagnose
 from entail.trees.installation.archive import open_archive
-from entail.trees.installation.backup import backup
+from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create, Edit, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from tests.attack.conftest import FULL, SEED, Tally
-from tests.attack.forks import Report, Striker, Work
-from tests.attack.installation import check_health, empty, fill
+from tests.attack.forks import Report, Striker, Work, run
+from tests.attack.installation import check_health, empty, fill, read_names
 
 TREES = 3
 PER_DATABASE = 60
@@ -157,4 +157,33 @@ def test_backup(url: str, tmp_path: Path, tally: Tally) -> None:
         remove_leftovers(folder)
         check_health(url)
     assert diagnose().problems == ()
+    tally(attempts=attempts, failures=0, kills=striker.kills)
+
+
+def test_restore(url: str, tmp_path: Path, tally: Tally) -> None:
+    folder, files = tmp_path / "data", {}
+    for name in ("one", "two"):
+        empty(url)
+        fill(url, name)
+        files[name] = backup(tmp_path / f"{name}.zip", url=url).file
+    striker, attempts, most, now = Striker(SEED), 0, 75 if FULL else 2, "two"
+    while striker.kills < most:
+        attempts += 1
+        new = "one" if now == "two" else "two"
+
+        def bring_back(report: Report, file: Path = files[new]) -> None:
+            restore(file, url=url, replace=True)
+            report("restored")
+
+        (reports,) = striker.strike("restore", bring_back, sign=(folder / "restore.json").exists)
+        check_health(url)  # opening it finishes or undoes the restore
+        names = read_names(url)
+        assert names == {new} if reports else names in ({now}, {new})
+        (now,) = names
+        assert not (folder / "restore.json").exists()
+        remove_leftovers(folder)
+        for before in folder.glob("before-restore-*.zip"):
+            before.unlink()
+    run(lambda report: restore(files["one"], url=url, replace=True) and None)
+    assert read_names(url) == {"one"}
     tally(attempts=attempts, failures=0, kills=striker.kills)

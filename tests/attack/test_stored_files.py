@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -14,20 +15,26 @@ from typing import Any
 import pytest
 
 from entail.aeenc.source import TreeSource
+from entail.arcf.scoring.scorer import load_scorer
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.data.stored import read_json
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_training_queries
+from entail.encoders.catalogue import resolve
+from entail.encoders.cross.reranker import Reranker
+from entail.errors import EncoderError
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.index.protocol import Manifest
 from entail.jobs.events import read_events
 from entail.jobs.folder import JobFolder, list_workers
 from entail.jobs.record import JobSpec, Outcome, Status, Worker
+from entail.judge.judges import NliJudge
 from entail.operations.logs import app_log
 from entail.operations.storage import back_up
 from entail.progress import Progress
 from entail.registry.pointers import Pointer, list_moves
+from entail.settings import shipped_models
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
@@ -168,3 +175,31 @@ def test_no_other_user_reads_what_is_written(
     files = [path for path in data.rglob("*") if path.is_file()]
     assert {path.parent.name for path in files} == {"data", "backups", "log"}
     assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+LOADERS: dict[str, Callable[[Path], object]] = {
+    "scorer": load_scorer,
+    "judge": NliJudge,
+    "reranker": Reranker,
+    "encoder": resolve,
+}
+
+
+@pytest.mark.parametrize("model", sorted(shipped_models().iterdir()), ids=lambda folder: folder.name)
+def test_changed_adapters(model: Path, tmp_path: Path, tally: Tally) -> None:
+    """No field of the configuration of a shipped adapter changes but for the name of its base."""
+    folder = Path(shutil.copytree(model, tmp_path / model.name))
+    record = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+    load = next(load for form, load in LOADERS.items() if form in {*record, "encoder"})
+    attempts = 0
+    for path in folder.rglob("adapter_config.json"):
+        config = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**config, "base_model_name_or_path": "elsewhere"}))
+        load(folder)
+        for name in config.keys() - {"base_model_name_or_path", "revision"}:
+            attempts += 1
+            path.write_text(json.dumps({**config, name: 17}))
+            with pytest.raises(EncoderError):
+                load(folder)
+        path.write_text(json.dumps(config))
+    tally(attempts=attempts, failures=0)
