@@ -17,7 +17,7 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
-from entail.errors import EvaluationError, SettingsError
+from entail.errors import SettingsError
 from entail.index.protocol import Floats
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(6)))
@@ -47,8 +47,8 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
     return WORTH[candidate[0].rstrip(".") if candidate else None]
 
 
-def built(fake: Any, by: Any = by_worth, *, stop: bool = True, **search: int) -> tuple[Chain, Any]:
-    pairs = fake(by)
+def built(fake: Any, *, stop: bool = True, **search: int) -> tuple[Chain, Any]:
+    pairs = fake(by_worth)
     steps = PremiseScorer(Scorer("fake", "fake@1", ScorerForm(stop=stop), pairs), FACTS)
     return build_chain(QUESTION, steps, NEAR, Search(**{"least": 0, **search})), pairs
 
@@ -77,11 +77,6 @@ def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
     for wrong in ({"length": 0}, {"least": -1}):
         with pytest.raises(SettingsError):
             Search(**wrong)
-
-
-def test_a_score_that_is_not_finite_is_refused(fake: Any) -> None:
-    with pytest.raises(EvaluationError):
-        built(fake, lambda a, b: float("inf") if b == ["f1"] else 0.0)
 
 
 def lines(facts: tuple[int, ...]) -> Step:

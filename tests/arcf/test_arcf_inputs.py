@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.inputs import Inputs, question_text
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import read_tokenizer
-from entail.encoders.row_batches import token_batches
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
 
@@ -66,15 +63,6 @@ def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
         assert prefix.ids
     # Each has 6 tokens, half of what is left of 16 beside the 3 special ones.
     assert [len(ids) for ids in inputs.candidates] == [6, 1, 6]
-
-
-@given(st.lists(st.integers(1, 60), max_size=80), st.integers(60, 400))
-def test_every_row_is_in_one_batch_within_the_budget(lengths: list[int], budget: int) -> None:
-    dealt = token_batches(lengths, budget=budget)
-    assert sorted(np.concatenate([np.empty(0, np.int64), *dealt]).tolist()) == list(range(len(lengths)))
-    for batch in dealt:
-        assert len(batch) * max(lengths[i] for i in batch) <= budget
-        assert [lengths[i] for i in batch] == sorted(lengths[i] for i in batch)
 
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"fact {i}", "T") for i in range(5)))

@@ -12,7 +12,7 @@ from entail.jobs.jobs import absolute
 from entail.training.fields import values_of
 from entail.training.method import method
 from entail.tuning.method import evaluate, preview
-from entail.tuning.source import PassageSource, TuningSource
+from entail.tuning.source import TuningSource
 
 SMALL = [
     *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "batch_size=8", "--set", "max_length=32")
@@ -56,26 +56,6 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[st
     assert str(source) == "train.json, and entailments of nli.jsonl"
     assert evaluate("tiny", source.read(), None) is None
     assert "entailments of other pairs" not in preview(source.read(), method("dpr").make_config({})).counts
-
-
-def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "beir"
-    (folder / "qrels").mkdir(parents=True)
-    texts = {"p1": "ba be", "p2": "bi bo", "p3": "bu da"}
-    rows = [json.dumps({"_id": key, "title": "", "text": text}) for key, text in texts.items()]
-    (folder / "corpus.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    rows = [json.dumps({"_id": f"q{at}", "text": f"ba {at}"}) for at in (1, 2, 3)]
-    (folder / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    for at, split in enumerate(("train", "dev", "test"), start=1):
-        (folder / "qrels" / f"{split}.tsv").write_text(f"q{at}\tp{at}\t1\n", encoding="utf-8")
-
-    for options, questions in (
-        ({}, ["ba 1", "ba 2"]),
-        ({"split": "test", "dev_split": "train"}, ["ba 3", "ba 1"]),
-    ):
-        data = PassageSource(questions=folder, dev=folder, **options).read()
-        assert data.dev is not None
-        assert [part.examples[0].question for part in (data.examples, data.dev)] == questions
 
 
 def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:

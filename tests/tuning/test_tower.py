@@ -17,9 +17,8 @@ from entail.tuning.tower import MaskedTower, PassageTower
 Pairs = Callable[..., list[EntailedPair]]
 
 
-def masked_tower(base: str = "tiny", *, whole: bool = False) -> MaskedTower:
-    lora = None if whole else Lora(rank=4)
-    return MaskedTower(resolve(base), lora=lora, device="cpu", max_length=32, dropout=0.0)
+def masked_tower(base: str = "tiny") -> MaskedTower:
+    return MaskedTower(resolve(base), lora=Lora(rank=4), device="cpu", max_length=32, dropout=0.0)
 
 
 def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
@@ -30,22 +29,14 @@ def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
     return [torch.from_numpy(part) for part in form.pad(rows)]
 
 
-def with_head(tiny_home: Path, name: str = "bert") -> Any:
-    """Write a base whose checkpoint has a masked-LM head, as BERT's has; return the whole model."""
+def test_a_head_in_the_checkpoint_is_taken_unchanged(tiny_home: Path, pairs: Pairs) -> None:
     import torch
     from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM
 
     torch.manual_seed(5)
-    model = BertForMaskedLM(AutoConfig.from_pretrained(tiny_home / "tiny"))
-    model.save_pretrained(tiny_home / name)
-    AutoTokenizer.from_pretrained(tiny_home / "tiny").save_pretrained(tiny_home / name)
-    return model.eval()
-
-
-def test_a_head_in_the_checkpoint_is_taken_unchanged(tiny_home: Path, pairs: Pairs) -> None:
-    import torch
-
-    whole = with_head(tiny_home)
+    whole = BertForMaskedLM(AutoConfig.from_pretrained(tiny_home / "tiny")).eval()
+    whole.save_pretrained(tiny_home / "bert")
+    AutoTokenizer.from_pretrained(tiny_home / "tiny").save_pretrained(tiny_home / "bert")
     tower = masked_tower("bert")
     tower.set_frequencies(np.full(60, 0.5))  # for new heads only
     tower.model.eval()
