@@ -51,7 +51,6 @@ class Setup:
         parameters: Mapping[str, Parameter],
         *,
         bound_to: Mapping[str, str],
-        patience: int | None = None,
         **changes: float,
     ) -> Fitted:
         """Fit weights by name to the task of the method, by the settings' schedule with some changes.
@@ -82,7 +81,6 @@ class Setup:
             folder=run.checkpoints,
             fingerprint=fingerprint,
             resume=run.resume,
-            patience=patience,
             progress=run.progress,
             watch=run.watch,
             stop=run.stop,

@@ -121,12 +121,6 @@ def test_the_best_weights_are_kept_not_the_last() -> None:
     assert torch.equal(weights(task), snapshots[2])
 
 
-def test_patience_ends_it_early() -> None:
-    task = Line(scores=[0.0, 0.9, 0.1, 0.2])
-    fitted = fit(task, task.parameters, SCHEDULE, patience=1)
-    assert [e.epoch for e in fitted.evaluations] == [0, 1, 2]
-
-
 def test_a_loss_that_is_not_finite_stops_with_the_step(tmp_path: Path) -> None:
     task = Line(poison_at=4)
     with pytest.raises(TrainingError, match=r"nan at step 4 .*lower the learning rate"):

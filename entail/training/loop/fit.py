@@ -67,7 +67,6 @@ def fit(
     folder: Path | None = None,
     fingerprint: Mapping[str, str] | None = None,
     resume: bool = True,
-    patience: int | None = None,
     progress: ProgressCallback | None = None,
     watch: Watch | None = None,
     stop: Callable[[], bool] | None = None,
@@ -81,7 +80,6 @@ def fit(
         folder: Folder for checkpoints; None writes none.
         fingerprint: Identity of the training; a checkpoint with another one is refused.
         resume: Whether to continue from the checkpoint in `folder`.
-        patience: Epochs without a better score before it stops; None never stops early.
         progress: Callback for progress.
         watch: Callback for every step.
         stop: Called after every step; True writes a checkpoint and stops.
@@ -97,7 +95,7 @@ def fit(
         run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
         if file is not None and resume and file.is_file():
             run.resume(file)
-        return run.go(patience=patience, progress=progress)
+        return run.go(progress)
 
 
 class _Run:
@@ -134,7 +132,7 @@ class _Run:
     def seconds(self) -> float:
         return self.before + time.perf_counter() - self.start
 
-    def go(self, *, patience: int | None, progress: ProgressCallback | None) -> Fitted:
+    def go(self, progress: ProgressCallback | None) -> Fitted:
         import torch
 
         schedule = self.schedule
@@ -143,8 +141,6 @@ class _Run:
         meter: Meter | None = None
         saved = trimmed = time.perf_counter()
         for epoch in range(self.epoch, schedule.epochs):
-            if patience and self.best and self.evaluations[-1].epoch - self.best.epoch >= patience:
-                break
             if self.next_batch == 0:
                 self.task.begin_epoch(epoch)
             dealt = self.task.batches(epoch)
