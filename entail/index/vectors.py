@@ -240,9 +240,6 @@ class QueryVectors:
         self._cache: OrderedDict[str, Floats] = OrderedDict()
         self._shipped = shipped_queries(encoder.revision)
 
-    def __len__(self) -> int:
-        return len(self._cache)
-
     def encode_over(
         self,
         corpus: Corpus,

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.passages.files import Question, read_qrels, read_questions
-from entail.encoders.device import Precision
 from entail.errors import EvaluationError
 from entail.evaluation.passages.store import PassageStore, encode_store
 from entail.index.flat import single_threaded_faiss
@@ -88,7 +87,6 @@ def evaluate_passages(
     questions: Sequence[Question],
     *,
     encoder: str = "bm25",
-    precision: Precision = "auto",
     progress: ProgressCallback | None = None,
 ) -> PassageEvaluation:
     """Search a pool for every question by `bm25` or an encoder, as `entail.load` takes it; count the hits.
@@ -109,7 +107,7 @@ def evaluate_passages(
         raise EvaluationError(
             f"expected questions with an answer or a gold passage, found none of {len(questions):,}; {remedy}"
         )
-    search = search_passages(store, encoder, precision=precision, progress=progress)
+    search = search_passages(store, encoder, progress=progress)
     hits = search([question.text for question in questions], max(KS), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
@@ -154,7 +152,6 @@ def search_passages(
     store: PassageStore,
     encoder: str,
     *,
-    precision: Precision = "auto",
     progress: ProgressCallback | None = None,
 ) -> PassageSearch:
     """Prepare a search of a pool: by words (`bm25`), or by vectors on disk of an encoder of `entail.load`."""
@@ -167,7 +164,7 @@ def search_passages(
         )
     from entail.encoders.encoder import load
 
-    loaded = load(encoder, precision=precision)
+    loaded = load(encoder)
     shards = encode_store(store, loaded, progress=progress)
     return PassageSearch(
         loaded.name,
