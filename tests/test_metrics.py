@@ -1,9 +1,11 @@
-"""Ranking measures: by hand, and ranks against a stable sort."""
+"""Ranking measures: by hand, against a stable sort and against trec_eval (ir_measures)."""
 
+import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ir_measures import AP, RR, nDCG
 
 from entail.errors import RetrievalError
 from entail.statistics.ranking import (
@@ -78,3 +80,38 @@ def test_bad_ranks_and_cut_offs_are_refused() -> None:
     for ranks, k in ((GoldRanks.of([]), 10), (gold([1]), 0)):
         with pytest.raises(RetrievalError):
             summary(ranks, ks=[k])
+
+
+def test_agrees_with_trec_eval_on_random_runs_with_ties() -> None:
+    """Every query's value of every measure equals that of ir_measures (trec_eval) to 1e-9.
+
+    trec_eval keeps scores as 32-bit floats and puts documents with equal scores in *descending* order of
+    their ids; here the one at the lower position comes first. A document at position p is therefore called
+    by the zero-padded number `candidates - p`: descending ids are then ascending positions, and both rules
+    say the same. Relevant items that are no candidates are judged relevant but absent from the run.
+    """
+    draw = np.random.default_rng(0)
+    queries, candidates = 40, 120
+    scores = draw.integers(0, 12, (queries, candidates)).astype(np.float32) / 8  # many ties, exact in 32 bits
+    relevant_items = [
+        np.append(draw.choice(candidates, size=draw.integers(1, 9), replace=False), np.full(q % 2, NOT_THERE))
+        for q in range(queries)
+    ]
+    ranks = ranks_of(scores, relevant_items)
+
+    name = [f"{candidates - p:04d}" for p in range(candidates)]
+    qrels = [
+        ir_measures.Qrel(str(q), "absent" if p == NOT_THERE else name[p], 1)
+        for q in range(queries)
+        for p in relevant_items[q]
+    ]
+    run = [
+        ir_measures.ScoredDoc(str(q), name[p], float(scores[q, p]))
+        for q in range(queries)
+        for p in range(candidates)
+    ]
+    mine = {AP: average_precision(ranks), nDCG: ndcg(ranks), RR: reciprocal_rank(ranks)}
+    values = list(ir_measures.iter_calc(list(mine), qrels, run))
+    assert len(values) == queries * len(mine)
+    for value in values:
+        assert value.value == pytest.approx(mine[value.measure][int(value.query_id)], abs=1e-9), value

@@ -97,9 +97,9 @@ def test_a_form_of_an_earlier_version_is_read_and_bf16_is_asked_for(
     exact = load_scorer("mine", precision="fp32").pairs.score(PAIRS)
     assert load_scorer("mine", precision="auto").pairs.score(PAIRS).tolist() == exact.tolist()
     assert load_scorer("mine", precision="bf16").pairs.score(PAIRS).tolist() != exact.tolist()
-    _write(tower, tiny_home / "other", architecture="split")
+    _write(tower, tiny_home / "split", architecture="split")
     with pytest.raises(EncoderError):
-        load_scorer("other")
+        load_scorer("split")
 
 
 @pytest.mark.parametrize("cached", [0, 1000])
