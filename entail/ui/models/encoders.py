@@ -138,4 +138,9 @@ def _draw_encoder(shared: Workspace, author: str | None, entry: EncoderEntry, vi
         st.info("No model card.", icon=":material/description:")
         return
     with st.container(border=True, height=560):
-        st.markdown(readable_card(text))  # its pictures stay links, so that the page needs no network
+        # Its pictures stay links, so that the page needs no network; colours of code would be too pale.
+        for number, part in enumerate(readable_card(text).split("```")):
+            if number % 2:
+                st.code(part.partition("\n")[2], language=None, wrap_lines=True)
+            elif part.strip():
+                st.markdown(part)
