@@ -124,6 +124,17 @@ def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Databas
     assert examine(database).rows["authors"] == 1
 
 
+def test_a_known_history_is_extended_not_replayed(
+    log: TreeLog, tree: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert log.history(tree).seq == 1
+    for seq in (1, 2):
+        TreeLog(database).act(tree, Write(node=ROOT, text=f"sentence {seq}"), author="Bob", base=seq)
+    monkeypatch.setattr("entail.trees.log.event_log.replay", lambda events: pytest.fail("replayed"))
+    history = log.history(tree)
+    assert [history.tree.node(name).text for name in ("n2", "n3")] == ["sentence 1", "sentence 2"]
+
+
 def test_another_log_under_the_same_id_is_seen(log: TreeLog, tree: str, database: Database) -> None:
     log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
     with database.writing() as connection:

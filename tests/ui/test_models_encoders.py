@@ -55,9 +55,10 @@ def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: 
 def test_details_of_an_encoder(app: AppTest, models: Path) -> None:
     assert "found only pytorch_model.bin, which can run code" in said(opened(app, "pickled"))
     assert "asks for code of its own" in said(opened(app, "strange"))
-    text = said(opened(app, "mine", "Card"))
+    card = opened(app, "mine", "Card")
+    text = said(card)
     assert "#### Mine\n[spy](https://spy.example/x.png)" in text, "no picture is fetched"
-    assert "```\n# code\n```" in text
+    assert [part.value.strip() for part in card.code] == ["# code"], "a comment is no heading"
     assert "license: mit" not in text
 
 
