@@ -84,13 +84,13 @@ def try_app(
 
 def check_page(page: Page) -> None:
     """Wait for the end of a run, which must have drawn one page in the product's theme."""
-    # A first start fills a new database, which takes three seconds and more on a busy machine.
+    # A first start fills a new database and loads models, which takes seconds on a busy machine.
     expect(page.locator("h1, h2").first).to_be_visible(timeout=PATIENCE)
     app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=PATIENCE)
     expect(page.get_by_test_id("stSidebar")).to_have_css("background-color", SIDEBAR)
     expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    expect(page.locator("[data-stale=true]")).to_have_count(0, timeout=PATIENCE)
 
 
 def check_paths(page: Page, url: str) -> None:
