@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import os
 import random
@@ -168,9 +169,12 @@ def fork(folder: Path, job: Callable[[], object], *, limit: float) -> Any:  # no
 
 def run_tests(folder: Path, files: Iterable[str], watcher: Watcher, *options: str) -> int:
     """Run the tests of `files` that `watcher` keeps, and return pytest's exit status."""
-    options += ("-q", "--hypothesis-seed=0", f"--basetemp={folder / 'temporary'}")
-    options += ("-p", "no:playwright", "-p", "no:xdist", "-m", "not browser and not attack and not postgres")
-    options += ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # what forks share is imported already
+    options += (
+        "-q",
+        f"--basetemp={folder / 'temporary'}",
+        "-m",
+        "not browser and not attack and not postgres",
+    )
     return int(pytest.main([*files, *options], plugins=[watcher]))
 
 
@@ -275,8 +279,11 @@ def run(commit: str, folder: Path, count: int) -> None:
     (folder / "commit.txt").write_text(revision, encoding="utf-8")
     os.chdir(tree)
     sys.path[0] = os.environ["PYTHONPATH"] = str(tree)
+    sys.dont_write_bytecode = False  # compiled once, by the survey
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # examples are seeded without Hypothesis's plugin, too
     for library in LIBRARIES:
         import_module(library)
+    gc.freeze()  # pytest collects garbage five times as it ends, which would copy the libraries in each fork
     surveys, results = folder / "survey.jsonl", folder / "results.jsonl"
     files = [str(file) for suite in SUITES for file in sorted(Path(suite).rglob("test_*.py"))]
     modules = {name: sorted(map(str, Path(name).rglob("*.py"))) for name in PACKAGES}

@@ -51,6 +51,7 @@ def test_a_fault_is_noticed_by_the_tests_of_its_line(tmp_path: Path, monkeypatch
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # Playwright's refuses a pytest inside of one
     area = f"{test}::test_area"
     lines = {9: ["import"], 11: [area], 13: [area]}
     suite = Suite([{"file": test, "seconds": {area: 0.1}, "failed": [], "lines": {module: lines}}])
