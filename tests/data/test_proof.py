@@ -52,10 +52,19 @@ def test_a_conclusion_may_hold_the_signs(text: str) -> None:
     assert parse_proof(format_proof(steps, {"int1": text})) == (steps, {"int1": text})
 
 
-@pytest.mark.parametrize("text", ["a; sent1 -> hypothesis", "a; b -> c", "a; int1 & sent2 -> int3: b"])
-def test_a_conclusion_that_reads_as_a_step_cannot_be_written(text: str) -> None:
-    with pytest.raises(ProofError, match="cannot be written"):
-        format_proof([Step(("sent1",), "int1")], {"int1": text})
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {},
+        {"int1": " "},
+        {"int1": "a; sent1 -> hypothesis"},
+        {"int1": "a; b -> c"},
+        {"int1": "a; int1 & sent2 -> int3: b"},
+    ],
+)
+def test_a_conclusion_without_text_or_that_reads_as_a_step_cannot_be_written(texts: dict[str, str]) -> None:
+    with pytest.raises(ProofError):
+        format_proof([Step(("sent1",), "int1")], texts)
 
 
 @pytest.mark.parametrize(
