@@ -21,7 +21,9 @@ from entail.data.bundled import (
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
+from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
+from entail.index.flat import DenseIndex
 from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
@@ -52,6 +54,18 @@ def test_vectors_are_in_the_order_of_the_corpus_and_encoded_once(encoder: Any, c
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-6)
     np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=cache_dir), first)
     assert encoder.premises == TEXTS
+
+
+def test_without_a_cache_every_premise_is_encoded(encoder: Any, cache_dir: Path) -> None:
+    cached = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=None), cached)
+    assert encoder.premises == TEXTS * 2
+
+
+def test_vectors_of_another_corpus_are_refused(encoder: Any, cache_dir: Path) -> None:
+    vectors = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    with pytest.raises(ManifestMismatchError):
+        DenseIndex(encoder, CORPUS, vectors[:2])
 
 
 def test_only_new_premises_are_encoded(encoder: Any, cache_dir: Path) -> None:

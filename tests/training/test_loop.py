@@ -86,6 +86,31 @@ def test_the_learning_rate_rises_and_falls_to_nothing() -> None:
     assert rates[-1] == pytest.approx(1 / 30)
 
 
+def test_a_step_is_as_long_as_its_learning_rate() -> None:
+    task, rates = Line(), []
+    before = weights(task).clone()
+    first = SimpleNamespace(change=None)
+
+    def watch(event: Any) -> None:
+        if event.terms:
+            rates.append(event.learning_rate)
+            first.change = (weights(task) - before).abs() if first.change is None else first.change
+
+    schedule = Schedule(epochs=1, learning_rate=0.1, warmup=0.6, weight_decay=0.0)
+    fit(task, task.parameters, schedule, watch=watch)
+    assert rates[0] == pytest.approx(0.1 / 3)
+    assert torch.allclose(first.change, torch.full_like(first.change, rates[0]), rtol=1e-3), "AdamW's first"
+
+
+def test_dev_is_measured_within_an_epoch_and_at_its_end() -> None:
+    task = Line(scores=[0.0, 0.2, 0.5, 0.5, 0.4, 0.3, 0.1])
+    fitted = fit(task, task.parameters, Schedule(epochs=2, learning_rate=0.05, evaluate_steps=2))
+    where = [(e.step, e.epoch) for e in fitted.evaluations]
+    assert where == [(0, 0), (2, 0), (4, 0), (5, 1), (6, 1), (8, 1), (10, 2)]
+    assert fitted.best == fitted.evaluations[2], "the first of equal ones"
+    assert 0 < fitted.seconds < 60
+
+
 @pytest.mark.parametrize("killed_after", [1, 5, 7, 14])
 def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path: Path, killed_after: int) -> None:
     whole = Line()
