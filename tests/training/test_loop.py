@@ -105,8 +105,8 @@ def test_a_step_is_as_long_as_its_learning_rate() -> None:
 def test_dev_is_measured_within_an_epoch_and_at_its_end() -> None:
     task = Line(scores=[0.0, 0.2, 0.5, 0.5, 0.4, 0.3, 0.1])
     fitted = fit(task, task.parameters, Schedule(epochs=2, learning_rate=0.05, evaluate_steps=2))
-    where = [(e.step, e.epoch) for e in fitted.evaluations]
-    assert where == [(0, 0), (2, 0), (4, 0), (5, 1), (6, 1), (8, 1), (10, 2)]
+    measured = [(e.step, e.epoch) for e in fitted.evaluations]
+    assert measured == [(0, 0), (2, 0), (4, 0), (5, 1), (6, 1), (8, 1), (10, 2)]
     assert fitted.best == fitted.evaluations[2], "the first of equal ones"
     assert 0 < fitted.seconds < 60
 
