@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,6 +66,9 @@ POOL = 60
 
 SOON = 0.05
 """Seconds that a page waits for a verdict before it is drawn without it."""
+
+JUDGE_AFTER = 1.5
+"""Seconds after its first step before the judge is loaded."""
 
 WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
@@ -143,6 +147,12 @@ def ranking_of(choice: str, corpus: str | None, *, keywords: bool = False) -> Ra
     return Ranking(choice, corpus, now, problem, keywords)
 
 
+@lru_cache
+def _wait_for_page(judge: str) -> None:
+    """Wait before a judge is first loaded, which would hold up the first page of a fresh server."""
+    time.sleep(JUDGE_AFTER)
+
+
 @dataclass(frozen=True)
 class StepCheck:
     """Judge of entailment that checks steps behind the page; it is loaded by the first of them."""
@@ -154,6 +164,7 @@ class StepCheck:
         """Return the task of P(premises, joined, entail the conclusion) of each step."""
 
         def make(_: ProgressCallback) -> list[float]:
+            _wait_for_page(self.name)
             return cast("list[float]", judge_steps(load_judge(self.name), steps).tolist())
 
         return _VERDICTS.get_or_start((self, tuple(steps)), make, wait=wait, retry=False)
