@@ -1,0 +1,85 @@
+"""Commands of the laboratory."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from entail.errors import EntailError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 1 if an arm failed or a check does not hold."""
+    options = _parser().parse_args(arguments)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        return _report(options) if options.command == "report" else _run(options)
+    except EntailError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python scripts/lab", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    abouts = {
+        "run": "Train and measure the arms of an experiment, then write its result and page. What the work "
+        "folder holds is not repeated.",
+        "ship": "Make a model by its recipe, ship-NAME.toml, and check its figures. It resumes, too.",
+        "report": "Write the page of an experiment again, from its result file.",
+    }
+    for name, about in abouts.items():
+        command = commands.add_parser(name, help=about, description=about)
+        command.add_argument("name", help="name of the model" if name == "ship" else "name of the experiment")
+        command.add_argument(
+            "--results",
+            type=Path,
+            default=ROOT / "docs" / "results",
+            help="folder of the result (docs/results)",
+        )
+        if name == "report":
+            continue
+        command.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+        command.add_argument(
+            "--set-data", action="append", default=[], metavar="NAME=PATH", help="path of one data set"
+        )
+        command.add_argument("--work", type=Path, default=Path("build/lab"), help="work folder (build/lab)")
+    commands.choices["run"].add_argument("--arms", nargs="+", default=[], metavar="ARM", help="these only")
+    commands.choices["ship"].add_argument("--out", type=Path, help="folder of the model (models/NAME)")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from lab.data import DataFolder
+    from lab.experiment import SHIP, read_experiment
+    from lab.report import make_result, write_result
+    from lab.run import Laboratory, set_threads
+    from lab.ship import Checked, ship
+
+    is_ship = options.command == "ship"
+    experiment = read_experiment(SHIP + options.name if is_ship else options.name)
+    places = {name: Path(path) for name, _, path in (text.partition("=") for text in options.set_data)}
+    set_threads(experiment.threads)
+    laboratory = Laboratory(experiment, DataFolder(options.data, places), options.work.resolve())
+    errors: dict[str, str] = {}
+    checks: list[Checked] = []
+    if is_ship:
+        checks = ship(laboratory, options.out or ROOT / "models" / options.name)
+    else:
+        errors = laboratory.run(options.arms)
+    result = make_result(experiment, laboratory.runs(), checks)
+    print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
+    return 1 if errors or not all(checked.holds for checked in checks) else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from lab.experiment import read_experiment
+    from lab.report import write_page
+
+    print(f"wrote {write_page(read_experiment(options.name), options.results)}")
+    return 0

@@ -1,0 +1,81 @@
+"""Model of `models/`, made from its recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entail.training.adapters.saving import save_encoder
+from lab.experiment import Check
+from lab.run import Laboratory
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A figure of what was made, or its difference from a stage, and whether it lies in the interval."""
+
+    check: Check
+    figure: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure lies in the interval."""
+        return self.check.low <= self.figure <= self.check.high
+
+    def __str__(self) -> str:
+        over = f" less that of {self.check.over}" if self.check.over else ""
+        verdict = "within" if self.holds else "OUTSIDE"
+        interval = f"{self.check.low:.3f} to {self.check.high:.3f}"
+        return f"{self.check.metric}{over}: {self.figure:.4f}, {verdict} {interval}"
+
+
+def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
+    """Train all stages, write the mean of the last one to `out`, and measure the means of all stages.
+
+    `entail.json` names the recipe, its hash and the digests of its data.
+    """
+    experiment = laboratory.experiment
+    last = laboratory.mean(list(laboratory.arms)[-1])
+    made = Path(laboratory.make(last))
+    about = _without_paths(json.loads((made / "entail.json").read_text(encoding="utf-8")), laboratory.work)
+    about["experiment"] = {
+        "name": experiment.name,
+        "hash": experiment.hash,
+        "data": {name: laboratory.data.digest(name) for name in experiment.data.values()},
+    }
+
+    def write(folder: Path) -> None:
+        shutil.copytree(made, folder)
+
+    save_encoder(out, method=about["method"], write=write, about=about)
+    laboratory.log(f"wrote {out}, weights {weights_digest(out)}")
+    runs = {name: laboratory.measure(laboratory.mean(name)) for name in laboratory.arms}
+    own = runs[last.arm.name]
+    return [
+        Checked(
+            check,
+            own.figure(check.metric) - (runs[check.over].figure(check.metric) if check.over else 0.0),
+        )
+        for check in experiment.checks
+    ]
+
+
+def weights_digest(folder: Path) -> str:
+    """Return a digest of the tensors of a model."""
+    hasher = hashlib.sha256()
+    for file in sorted(folder.rglob("*.safetensors")):
+        hasher.update(file.relative_to(folder).as_posix().encode() + file.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def _without_paths(value: Any, work: Path) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON values in which a path of the work folder is its last name alone."""
+    if isinstance(value, dict):
+        return {name: _without_paths(part, work) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(part, work) for part in value]
+    return Path(value).name if isinstance(value, str) and value.startswith(str(work)) else value

@@ -1,0 +1,207 @@
+"""The laboratory: an experiment and a recipe on the tiny encoder, from the TOML file to page and model."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab.adapters import Work, aeenc
+from lab.commands import main
+from lab.data import DataFolder
+from lab.errors import LabError
+from lab.experiment import FOLDER, parse_experiment, read_experiment
+from lab.ship import weights_digest
+
+from entail.encoders.catalogue import resolve
+
+HEAD = """
+name = "{name}"
+method = "aeenc"
+title = "A trial"
+finding = ["It was tried.", "It holds."]
+{seeds}
+[data]
+corpus = "entailment_bank/premises"
+train = "entailment_bank/train"
+[measure]
+data = {{ trees = "entailment_bank/dev" }}
+metrics = ["MAP", "Hit@10, paper"]
+paired_with = "base"
+"""
+SETTINGS = '{ base = "tiny", rank = 2, epochs = 1, batch_size = 8, live_k = 5, rounds = 0, precision = "fp32"'
+TRIAL = (
+    HEAD.format(name="trial", seeds="seeds = [0, 1]")
+    + f"""
+[arms.base]
+model = "tiny"
+[arms.low]
+settings = {SETTINGS}, learning_rate = 1e-3 }}
+[arms.high]
+settings = {SETTINGS}, learning_rate = 1e-2 }}
+[paper.high]
+MAP = 0.447
+"""
+)
+RECIPE = (
+    HEAD.format(name="ship-mine", seeds="threads = 1")
+    + f"""
+[[stages]]
+name = "base"
+model = "tiny"
+[[stages]]
+name = "first"
+seeds = [0, 1]
+rank = 2
+settings = {SETTINGS} }}
+[[stages]]
+name = "held"
+initial = "first"
+teachers = "first"
+rounds = 2
+settings = {SETTINGS}, distil = 1.0 }}
+extra = {{ variations = 1 }}
+[[checks]]
+metric = "MAP"
+low = 0.0
+[[checks]]
+metric = "MAP"
+over = "base"
+low = {{low}}
+"""
+)
+
+
+@pytest.fixture
+def lab(
+    tiny_home: Path, grove: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., int]:
+    """Return what runs a command of the laboratory on the grove; `experiments` holds its TOML files."""
+    (tmp_path / "experiments").mkdir()
+    monkeypatch.setattr("lab.experiment.FOLDER", tmp_path / "experiments")
+    (tmp_path / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
+    for name, rows in (("train", grove["rows"][:5]), ("dev", grove["rows"][5:])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    places = {"premises": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
+
+    def run(command: str, name: str, *more: str, work: str = "work") -> int:
+        arguments = [command, name, "--results", str(tmp_path / "results"), *more]
+        if command != "report":
+            arguments += ["--data", str(tmp_path), "--work", str(tmp_path / work)]
+            for set_name, file in places.items():
+                arguments += ["--set-data", f"entailment_bank/{set_name}={tmp_path / file}"]
+        return main(arguments)
+
+    return run
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the folders of the trainings that are begun."""
+    begun: list[str] = []
+    train = aeenc.train
+
+    def counted(work: Work) -> None:
+        begun.append(work.out.name)
+        train(work)
+
+    monkeypatch.setattr(aeenc, "train", counted)
+    return begun
+
+
+def test_an_experiment_runs_resumes_and_reports(
+    lab: Callable[..., int], trainings: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "experiments" / "trial.toml").write_text(TRIAL, encoding="utf-8")
+    assert lab("run", "trial", "--arms", "low") == 0
+    assert lab("run", "trial") == 0
+    assert [name.rpartition("-")[0] for name in trainings] == ["low-0", "low-1", "high-0", "high-1"]
+    result = json.loads((tmp_path / "results" / "trial.json").read_text(encoding="utf-8"))
+    assert [(row["arm"], row["seeds"]) for row in result["rows"]] == [
+        ("base", []),
+        ("low", ["0", "1"]),
+        ("high", ["0", "1"]),
+    ]
+    figure, paired = result["rows"][2]["figures"]["MAP"], result["rows"][2]["paired"]["MAP"]
+    assert figure["low"] <= figure["mean"] <= figure["high"]
+    assert paired["difference"] == pytest.approx(
+        figure["mean"] - result["rows"][0]["figures"]["MAP"]["mean"], abs=2e-4
+    )
+    training = result["runs"][1]["trainings"][0]
+    assert {"seconds", "commit", "cpu", "cores", "started", "command"} <= set(training)
+    assert str(tmp_path) not in json.dumps(result)
+
+    page = tmp_path / "results" / "trial.md"
+    before = page.read_bytes(), page.with_suffix(".svg").read_bytes()
+    page.unlink()
+    (tmp_path / "work").rename(tmp_path / "gone")
+    assert lab("report", "trial") == 0
+    assert (page.read_bytes(), page.with_suffix(".svg").read_bytes()) == before
+    assert "It was tried. It holds." in page.read_text(encoding="utf-8")
+
+
+def test_a_failed_arm_stops_no_other(lab: Callable[..., int], tmp_path: Path) -> None:
+    broken = TRIAL.replace("learning_rate = 1e-3", "no_such_field = 1")
+    (tmp_path / "experiments" / "trial.toml").write_text(broken, encoding="utf-8")
+    assert lab("run", "trial") == 1
+    result = json.loads((tmp_path / "results" / "trial.json").read_text(encoding="utf-8"))
+    assert [row["arm"] for row in result["rows"]] == ["base", "high"]
+
+
+def test_a_model_is_made_again_with_the_same_weights(
+    lab: Callable[..., int], trainings: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "experiments" / "ship-mine.toml"
+    file.write_text(RECIPE.replace("{low}", "-1.0"), encoding="utf-8")
+    digests = []
+    for name in ("one", "two"):
+        assert lab("ship", "mine", "--out", str(tmp_path / name), work=f"work-{name}") == 0
+        digests.append(weights_digest(tmp_path / name))
+    assert digests[0] == digests[1]
+    stages = [name.rpartition("-")[0] for name in trainings]
+    assert stages == ["first-0", "first-1", "held-1-0", "held-2-1"] * 2
+
+    about = json.loads((tmp_path / "one" / "entail.json").read_text(encoding="utf-8"))
+    assert about["experiment"]["name"] == "ship-mine"
+    assert about["experiment"]["hash"] == read_experiment("ship-mine", folder=file.parent).hash
+    assert str(tmp_path) not in json.dumps(about)
+    assert resolve(str(tmp_path / "one")).base is not None
+
+    file.write_text(RECIPE.replace("{low}", "0.9"), encoding="utf-8")
+    assert lab("ship", "mine", "--out", str(tmp_path / "one"), work="work-one") == 1
+    assert len(trainings) == 8, "only the check differs"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("seeds = [0, 1]", 'seeds = ["zero"]', "seeds.0"),
+        ('title = "A trial"', 'title = "A trial"\nsurprise = 1', "surprise"),
+        ('metrics = ["MAP", "Hit@10, paper"]', "metrics = []", "measure.metrics"),
+        ('paired_with = "base"', 'paired_with = "nothing"', "measure.paired_with"),
+        ("[arms.low]", '[arms.low]\ninitial = "later"', "low.initial"),
+        ("[arms.low]", '[arms.low]\nmodel = "tiny"', "low"),
+        ("[arms.low]", "[arms.low", "TOML"),
+    ],
+)
+def test_a_bad_file_is_refused_by_its_place(old: str, new: str, place: str) -> None:
+    assert old in TRIAL
+    with pytest.raises(LabError, match=place.replace(".", r"\.")):
+        parse_experiment(TRIAL.replace(old, new))
+
+
+def test_data_are_named_and_split(lab: Callable[..., int], tmp_path: Path) -> None:
+    rows = (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "train.jsonl").write_text("\n".join(rows * 4), encoding="utf-8")
+    data = DataFolder(tmp_path, {"entailment_bank/train": tmp_path / "train.jsonl"})
+    parts = [f"entailment_bank/train{part}" for part in ("", "#fit", "#held")]
+    assert [len(data.trees(name)) for name in parts] == [20, 18, 2]
+    assert len({data.digest(name) for name in parts}) == 3
+    for name in ("nowhere", "sick", "entailment_bank/train#third"):
+        with pytest.raises(LabError):
+            data.trees(name)
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_experiment_can_be_read(file: Path) -> None:
+    assert read_experiment(file.stem).groups
