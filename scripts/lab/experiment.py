@@ -16,8 +16,11 @@ An experiment compares arms, each trained with every seed::
 
     [arms.base]
     model = "minilm"                          # measured, not trained
-    [arms.single.settings]                    # fields of the configuration over the preset
-    alpha = 0.02
+    [arms.single]
+    settings = { alpha = 0.02 }               # fields of the configuration over the preset
+    [arms.dual]
+    like = "single"                           # settings of a former arm, but for its own
+    settings = { towers = "dual" }
 
     [measure]
     data = { trees = "entailment_bank/dev" }  # joined with [data]
@@ -79,6 +82,8 @@ class Arm:
 
     Attributes:
         model: Model of the catalogue, measured without a training.
+        like: Former arm whose preset, settings and extra it has, but for its own.
+        preset: Preset of the method; default: that of the experiment.
         settings: Fields of the configuration over the preset.
         extra: Settings that only the adapter knows.
         seeds: Random seeds; default: those of the experiment.
@@ -90,6 +95,8 @@ class Arm:
 
     name: str = ""
     model: str = ""
+    like: str = ""
+    preset: str = ""
     settings: Settings = Field(default_factory=dict)
     extra: Settings = Field(default_factory=dict)
     seeds: tuple[int, ...] = ()
@@ -143,11 +150,16 @@ class Experiment:
         """Arms and stages with their names and seeds, in order; repeated ones as NAME-1, NAME-2 ..."""
         groups: list[Arm] = []
         last: dict[str, str] = {}
+        whole: dict[str, Arm] = {}
         for name, arm in [*self.arms.items(), *((stage.name, stage) for stage in self.stages)]:
             seeds = arm.seeds or self.seeds
-            begun = replace(
+            like = whole.get(arm.like, Arm(preset=self.preset))
+            begun = whole[name] = replace(
                 arm,
                 name=name,
+                preset=arm.preset or like.preset,
+                settings={**like.settings, **arm.settings},
+                extra={**like.extra, **arm.extra},
                 seeds=seeds,
                 initial=last.get(arm.initial, ""),
                 teachers=last.get(arm.teachers, ""),
@@ -162,9 +174,10 @@ class Experiment:
 
     @property
     def hash(self) -> str:
-        """Digest of what determines the models: all but words, measures and seeds' records."""
-        parts = (self.method, self.preset, self.threads, dict(self.data), [asdict(g) for g in self.groups])
-        return digest(parts)
+        """Digest of what determines the models: all but words and measures, and no field that is empty."""
+        arms = [asdict(replace(arm, like="", rounds=1)) for arm in self.groups]
+        stated = [{name: value for name, value in arm.items() if value} for arm in arms]
+        return digest([self.method, self.threads, dict(self.data), stated])
 
 
 def digest(value: object) -> str:
@@ -219,9 +232,9 @@ def _check_references(experiment: Experiment, source: str) -> None:
     for name, arm in [*experiment.arms.items(), *((stage.name, stage) for stage in experiment.stages)]:
         if not name or name in known:
             raise LabError(f"{source}: expected a name of its own for every stage, found {name!r}")
-        for role, other in (("initial", arm.initial), ("teachers", arm.teachers)):
-            if other and other not in known:
-                raise LabError(f"{source}: {name}.{role}: expected a former stage, found {other!r}")
+        for role in ("initial", "teachers", "like"):
+            if (other := getattr(arm, role)) and other not in known:
+                raise LabError(f"{source}: {name}.{role}: expected a former arm or stage, found {other!r}")
         if arm.model and (arm.settings or arm.extra or arm.initial or arm.teachers):
             raise LabError(f"{source}: {name}: expected a model or settings of a training, found both")
         known.append(name)

@@ -115,7 +115,7 @@ class Laboratory:
         key = digest(
             {
                 "method": lab.method,
-                "preset": lab.preset,
+                "preset": arm.preset,
                 "threads": lab.threads,
                 "settings": dict(arm.settings),
                 "extra": dict(arm.extra),
@@ -167,7 +167,7 @@ class Laboratory:
         self.adapter.train(
             Work(
                 settings=arm.settings,
-                preset=self.experiment.preset,
+                preset=arm.preset,
                 seed=int(model.seed),
                 data=self.data,
                 sets=self.experiment.data,

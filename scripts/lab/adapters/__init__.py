@@ -3,8 +3,7 @@
 A minimal adapter of a method whose models are compared by one figure a query::
 
     def train(work: Work) -> None:
-        config = replace(MyConfig(), **work.settings, seed=work.seed)
-        train_mine(work.data.trees(work.sets["train"]), config, out=work.out)
+        train_mine(work.data.trees(work.sets["train"]), work.config(MY_METHOD), out=work.out)
 
     def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
         average_adapters(folders, out, rank=rank)
@@ -27,6 +26,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.training.fields import values_of
+from entail.training.method import Method
 from lab.data import DataFolder
 from lab.errors import LabError
 
@@ -62,6 +63,20 @@ class Work:
     extra: Mapping[str, Any] = field(default_factory=dict)
     initial: Path | None = None
     teachers: Sequence[Path] = ()
+
+    def config(self, method: Method) -> Any:  # noqa: ANN401 - the method's own
+        """Return the configuration: the settings and the seed over the preset, and the model to start from.
+
+        Raises:
+            LabError: If the method has no such preset.
+            EntailError: If it has no such setting, or refuses a value.
+        """
+        if self.preset and self.preset not in method.presets:
+            names = ", ".join(method.presets)
+            raise LabError(f"{method.name} has no preset {self.preset!r}; its presets are: {names}")
+        preset = method.presets[self.preset] if self.preset else method.config()
+        started = {"initial": str(self.initial)} if self.initial else {}
+        return method.make_config({**values_of(preset), **self.settings, **started, "seed": self.seed})
 
 
 class Adapter(Protocol):

@@ -7,12 +7,10 @@ questions of another domain, of which `replayed` are held to `replay_teacher`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC
 from entail.aeenc.training import train_aeenc
 from entail.data.passages.files import read_questions
@@ -34,12 +32,9 @@ SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 def train(work: Work) -> None:
     """Train an encoder on the trees of `train` over the premises of `corpus`."""
-    preset = AEENC.presets[work.preset] if work.preset else AeencConfig()
-    initial = {"initial": str(work.initial)} if work.initial else {}
-    config = AEENC.make_config({**asdict(preset), **work.settings, **initial, "seed": work.seed})
     train_aeenc(
         work.data.corpus(work.sets["corpus"]),
-        config,
+        work.config(AEENC),
         trees=work.data.trees(work.sets["train"]),
         dev=work.data.trees(work.sets["dev"]) if "dev" in work.sets else (),
         teaching=_teaching(work) if work.teachers else None,
