@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from command_line import make_parser, measure_and_show, named_pairs
+from lab.ship import install
 from page_text import paragraph
-from shipping import ship
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
@@ -208,7 +208,7 @@ def _run(options: argparse.Namespace) -> bool:
         "figures"
     ]
     entries = {"figures": {**dev, "tables": for_card(seeds[str(shipped)]["measured"])}}
-    size = ship(options.work / f"judge-{shipped}", options.out, more=entries)
+    size = install(options.work / f"judge-{shipped}", options.out, more=entries)
     figures = {
         "judge": options.out.name,
         "revision": NliJudge(options.out).revision,

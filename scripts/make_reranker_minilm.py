@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 from command_line import make_parser
+from lab.ship import install
 from reranker_tables import for_card, markdown
-from shipping import ship
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.reranking.config import RerankerConfig
@@ -313,7 +313,7 @@ def run(options: argparse.Namespace, data: Data) -> None:
     if not options.test:
         settings = asdict(replace(config, seed=options.seeds[0], weight=weight, depth=depth))
         about = {"config": settings, "reranker": form, "figures": {"tables": for_card(figures)}}
-        size = ship(folders[options.seeds[0]], options.out, more=about)
+        size = install(folders[options.seeds[0]], options.out, more=about)
         figures |= {"bytes": size, "revision": Reranker(options.out).revision}
     write_result(options.result, figures=figures, seed=None, started=started)
     print(f"wrote {write_page(options.result, markdown)}")

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "entail").rglob("*.py"))
 FOLDERS = sorted({module.parent for module in MODULES} - {ROOT / "entail"})
-SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+SCRIPTS = sorted((ROOT / "scripts").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 APP = ROOT / "entail" / "ui" / "app"
 PAGES = [APP / "streamlit_app.py", *sorted((APP / "pages").glob("*.py"))]

@@ -63,9 +63,9 @@ def _run(options: argparse.Namespace) -> int:
 
     is_ship = options.command == "ship"
     experiment = read_experiment(SHIP + options.name if is_ship else options.name)
-    places = {name: Path(path) for name, _, path in (text.partition("=") for text in options.set_data)}
+    paths = {name: Path(path) for name, _, path in (text.partition("=") for text in options.set_data)}
     set_threads(experiment.threads)
-    laboratory = Laboratory(experiment, DataFolder(options.data, places), options.work.resolve())
+    laboratory = Laboratory(experiment, DataFolder(options.data, paths), options.work.resolve())
     errors: dict[str, str] = {}
     checks: list[Checked] = []
     if is_ship:

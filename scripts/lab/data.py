@@ -40,11 +40,11 @@ class DataFolder:
 
     Args:
         root: Folder with the layout of `SETS`.
-        places: Name of a data set -> path that replaces the usual one.
+        paths: Name of a data set -> path that replaces the usual one.
     """
 
-    def __init__(self, root: Path, places: Mapping[str, Path] | None = None) -> None:
-        self.root, self.places = root, dict(places or {})
+    def __init__(self, root: Path, paths: Mapping[str, Path] | None = None) -> None:
+        self.root, self.paths = root, dict(paths or {})
         self.corpus, self.trees, self.digest = cache(self._corpus), cache(self._trees), cache(self._digest)
 
     def path(self, name: str) -> Path:
@@ -54,9 +54,9 @@ class DataFolder:
             LabError: If no data set has this name, or there is nothing at its path.
         """
         name = name.partition("#")[0]
-        if name not in SETS and name not in self.places:
+        if name not in SETS and name not in self.paths:
             raise LabError(f"no data set is called {name!r}; the data sets are: {', '.join(SETS)}")
-        path = self.places.get(name) or self.root / SETS[name]
+        path = self.paths.get(name) or self.root / SETS[name]
         if not path.exists():
             raise LabError(
                 f"expected the data set {name} at {path}, found nothing; give its path by "

@@ -226,20 +226,20 @@ def parse_experiment(text: str, *, source: str = "experiment") -> Experiment:
 
 def _check_references(experiment: Experiment, source: str) -> None:
     """Check that stages and arms are named, and refer to former ones."""
-    known: list[str] = []
+    former: list[str] = []
     if bool(experiment.arms) == bool(experiment.stages):
         raise LabError(f"{source}: expected [arms] of an experiment or [[stages]] of a recipe, one of them")
     for name, arm in [*experiment.arms.items(), *((stage.name, stage) for stage in experiment.stages)]:
-        if not name or name in known:
+        if not name or name in former:
             raise LabError(f"{source}: expected a name of its own for every stage, found {name!r}")
         for role in ("initial", "teachers", "like"):
-            if (other := getattr(arm, role)) and other not in known:
+            if (other := getattr(arm, role)) and other not in former:
                 raise LabError(f"{source}: {name}.{role}: expected a former arm or stage, found {other!r}")
         if arm.model and (arm.settings or arm.extra or arm.initial or arm.teachers):
             raise LabError(f"{source}: {name}: expected a model or settings of a training, found both")
-        known.append(name)
+        former.append(name)
     control = experiment.measure.paired_with
-    if control and control not in known:
+    if control and control not in former:
         raise LabError(f"{source}: measure.paired_with: expected an arm, found {control!r}")
     if experiment.measure.chart not in ("", *experiment.measure.metrics):
         raise LabError(f"{source}: measure.chart: expected a metric, found {experiment.measure.chart!r}")

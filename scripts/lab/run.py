@@ -193,9 +193,9 @@ class Laboratory:
         """Make and measure a model; what the work folder holds is not repeated."""
         values = self._values(model.key)
         if not values.is_file():
-            made = self.make(model)
+            path = self.make(model)
             self.log(f"{model.arm.name} {model.seed}: measuring")
-            measures = self.adapter.measure(made, self.data, self.sets, cache=self.work)
+            measures = self.adapter.measure(path, self.data, self.sets, cache=self.work)
             columns: dict[str, Any] = {f"v/{name}": column for name, (column, _) in measures.items()}
             columns |= {f"w/{name}": column for name, (_, column) in measures.items()}
             with replacing(values) as unfinished, unfinished.open("wb") as stream:

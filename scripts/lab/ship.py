@@ -1,10 +1,11 @@
-"""Model of `models/`, made from its recipe."""
+"""Model of `models/`, trained by its recipe."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lab.run import Laboratory
 
 @dataclass(frozen=True)
 class Checked:
-    """A figure of what was made, or its difference from a stage, and whether it lies in the interval."""
+    """A figure of a model, or its difference from a stage, and whether it lies in the interval."""
 
     check: Check
     figure: float
@@ -40,18 +41,10 @@ def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
     """
     experiment = laboratory.experiment
     last = laboratory.mean(list(laboratory.arms)[-1])
-    made = Path(laboratory.make(last))
-    about = _without_paths(json.loads((made / "entail.json").read_text(encoding="utf-8")), laboratory.work)
-    about["experiment"] = {
-        "name": experiment.name,
-        "hash": experiment.hash,
-        "data": {name: laboratory.data.digest(name) for name in experiment.data.values()},
-    }
-
-    def write(folder: Path) -> None:
-        shutil.copytree(made, folder)
-
-    save_encoder(out, method=about["method"], write=write, about=about)
+    model = Path(laboratory.make(last))
+    digests = {name: laboratory.data.digest(name) for name in experiment.data.values()}
+    more = {"experiment": {"name": experiment.name, "hash": experiment.hash, "data": digests}}
+    install(model, out, more=more, work=laboratory.work)
     laboratory.log(f"wrote {out}, weights {weights_digest(out)}")
     runs = {name: laboratory.measure(laboratory.mean(name)) for name in laboratory.arms}
     own = runs[last.arm.name]
@@ -62,6 +55,25 @@ def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
         )
         for check in experiment.checks
     ]
+
+
+def install(model: Path, out: Path, *, more: Mapping[str, Any], work: Path | None = None) -> int:
+    """Copy a model into a folder, under the name of the folder, and return its bytes.
+
+    Args:
+        model: The model.
+        out: Target; a model of the same method there is replaced.
+        more: Added to `entail.json`.
+        work: Folder whose path is left out of `entail.json`.
+    """
+    about = json.loads((model / "entail.json").read_text(encoding="utf-8"))
+    about = {**(_without_paths(about, work) if work else about), **more}
+
+    def write(folder: Path) -> None:
+        shutil.copytree(model, folder)
+
+    save_encoder(out, method=about["method"], write=write, about=about)
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
 
 
 def weights_digest(folder: Path) -> str:

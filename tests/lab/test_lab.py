@@ -82,13 +82,13 @@ def lab(
     (tmp_path / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
     for name, rows in (("train", grove["rows"][:5]), ("dev", grove["rows"][5:])):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    places = {"premises": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
+    files = {"premises": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
 
     def run(command: str, name: str, *more: str, work: str = "work") -> int:
         arguments = [command, name, "--results", str(tmp_path / "results"), *more]
         if command != "report":
             arguments += ["--data", str(tmp_path), "--work", str(tmp_path / work)]
-            for set_name, file in places.items():
+            for set_name, file in files.items():
                 arguments += ["--set-data", f"entailment_bank/{set_name}={tmp_path / file}"]
         return main(arguments)
 

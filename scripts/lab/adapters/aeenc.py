@@ -26,7 +26,7 @@ from lab.adapters import Measures, Work
 from lab.data import DataFolder
 from lab.errors import LabError
 
-SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
+RANKING_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@50")
 """Measures of premise retrieval, for each view of the queries."""
 
 
@@ -80,9 +80,11 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     unseen = np.array([query not in seen for query in evaluation.queries], dtype=np.float64)
     excluded = query_values(evaluation.query_excluded, ks=evaluation.ks)
     paper = query_values(evaluation.paper, ks=evaluation.ks)
-    measures = {name: excluded[name] for name in SHOWN}
-    measures |= {f"{name}, unseen": (excluded[name][0], excluded[name][1] * unseen) for name in SHOWN}
-    measures |= {f"{name}, paper": paper[name] for name in SHOWN}
+    measures = {name: excluded[name] for name in RANKING_MEASURES}
+    measures |= {
+        f"{name}, unseen": (excluded[name][0], excluded[name][1] * unseen) for name in RANKING_MEASURES
+    }
+    measures |= {f"{name}, paper": paper[name] for name in RANKING_MEASURES}
     if "passages" in sets:
         file = data.path(sets["passages"])
         judged = judged_questions(file)
