@@ -25,6 +25,7 @@ from entail.data.writing import replacing, write_text
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.results import hardware, provenance
+from entail.training.adapters.averaging import average_adapters
 from entail.training.fields import values_of
 from entail.training.method import method
 from lab.adapters import Measures, Work, load_adapter
@@ -172,7 +173,7 @@ class Laboratory:
             self._train(model, folder)
         elif not folder.is_dir():
             members = [Path(self.make(part)) for part in self._parts(model.arm)]
-            self.adapter.average(members, folder, rank=model.arm.rank)
+            average_adapters(members, folder, rank=model.arm.rank)
         return str(folder)
 
     def _train(self, model: Model, folder: Path) -> None:

@@ -5,9 +5,6 @@ A minimal adapter of a method whose models are compared by one figure a query::
     def train(work: Work) -> None:
         train_mine(work.data.trees(work.sets["train"]), work.config(MY_METHOD), out=work.out)
 
-    def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-        average_adapters(folders, out, rank=rank)
-
     def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
         values = one_value_a_query(model, data.trees(sets["trees"]))
         return {"MAP": (values, np.ones(len(values)))}
@@ -84,9 +81,6 @@ class Adapter(Protocol):
 
     def train(self, work: Work) -> None:
         """Train a model into `work.out`, from the checkpoint next to it if there is one."""
-
-    def average(self, folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-        """Write the mean of models as one model."""
 
     def measure(self, model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
         """Measure a model, a folder or a name of the catalogue, on the data sets of `[measure]`."""

@@ -23,7 +23,6 @@ from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
 from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import query_values
-from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation import Teaching, teach
 from entail.training.method import Run
 from lab.adapters import Measures, Work
@@ -114,11 +113,6 @@ def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
             variations[" ".join(variation)] = None
     originals = {"", *(" ".join(own) for own in words)}
     return tuple(text for text in variations if text not in originals)
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of adapters as one adapter."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

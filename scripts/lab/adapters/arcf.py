@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from entail.arcf.training import train_arcf
 from entail.data.worldtree.questions import read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
 from entail.evaluation.chains import evaluate_chains, fact_similarities, tfidf_rankings, with_gold
-from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
@@ -39,11 +38,6 @@ def train(work: Work) -> None:
         work.config(ARCF),
         run=Run(data=["worldtree"], out=work.out),
     )
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of scorers as one."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

@@ -17,7 +17,6 @@ from entail.data.passages.files import read_questions
 from entail.evaluation.nli.sources import load_nli
 from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
 from entail.evaluation.passages.store import PassageStore, store_passages
-from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from entail.tuning.config import TuningConfig
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
@@ -69,11 +68,6 @@ def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
     if count is None or count >= len(rows):
         return tuple(rows)
     return tuple(rows[at * len(rows) // count] for at in range(count))
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of adapters as one adapter."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

@@ -6,7 +6,7 @@ begins with `dev` is measured.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from entail.evaluation.nli.decisions import evaluate_direction, evaluate_nli
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.method import GAUSSCSE
 from entail.gausscse.training import train_gausscse
-from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
@@ -36,11 +35,6 @@ def train(work: Work) -> None:
         dev=load_nli(work.data.path(work.sets["dev"])).pairs,
         run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
     )
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of encoders as one, which has no threshold."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

@@ -6,7 +6,7 @@ weights, and figures are taken on the others, for each role.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,6 @@ from entail.evaluation.nli.sources import load_nli
 from entail.judge.judges import NliJudge, evaluate_judge
 from entail.judge.method import JUDGE
 from entail.judge.training import train_judge
-from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from entail.training.run import sample_rows
 from lab.adapters import Measures, Work
@@ -36,11 +35,6 @@ def train(work: Work) -> None:
         dev=choosing,
         run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
     )
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of judges as one."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

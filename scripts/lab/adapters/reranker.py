@@ -5,7 +5,7 @@ A model is a folder of a re-ranker, or a retriever of the catalogue, whose own l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from entail.aeenc.reranking.method import RERANKER
@@ -13,7 +13,6 @@ from entail.aeenc.reranking.training import train_reranker
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.weights import read_object
 from entail.index.factory import rerank, retriever
-from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.adapters.aeenc import measure_premises
@@ -30,11 +29,6 @@ def train(work: Work) -> None:
         trees=work.data.trees(work.sets["train"]),
         run=Run(data=[work.sets["train"].split("/")[0]], out=work.out),
     )
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Write the mean of re-rankers as one."""
-    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
