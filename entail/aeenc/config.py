@@ -103,11 +103,11 @@ PAPER = AeencConfig(
     loss="triplet",
     margin=0.1,
     # In equation 2 every triplet has its own distance to the base, so a mean over triplets keeps alpha. Of a
-    # sum over the triplets of a query, some 40, it would be 40 times as large.
+    # sum over the triplets of a query, 98.6 on average, it would be that many times as small a triplet.
     reduction="mean",
     alpha=0.1,
     epochs=5,
-    batch_size=1,  # one query with all its triplets, where the paper has 32 triplets a step
+    batch_size=1,  # one query with all its triplets; the paper has batches of 32, it does not say of what
 )
 """Setting of Bogatu et al. 2022: AE-Enc of their Table 1, with one pass of ACS."""
 
