@@ -86,7 +86,8 @@ def test_every_published_figure_is_of_a_commit_in_the_history() -> None:
     commits = {sha for file in files for sha in pattern.findall(file.read_text(encoding="utf-8"))}
     assert len(commits) > 20
     # A commit of a side branch exists here, and not in a clone of this branch alone.
-    history = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=True)
+    history = listed.stdout.split()
     short = {sha for sha in commits if len(sha) < 40}
     assert commits - short <= set(history)
     assert [sha for sha in short if not any(full.startswith(sha) for full in history)] == []

@@ -18,6 +18,7 @@ class JudgeConfig(TrainingConfig):
         TrainingError: If a value is out of range.
     """
 
+    initial: Annotated[str, "Judge on the same base to start from; default: none"] = ""
     rank: Annotated[int, Ge(1), "LoRA rank"] = 40
     dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; default: that of the base"] = 0.0
     epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 3

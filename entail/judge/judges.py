@@ -203,18 +203,11 @@ def _standard_label(label: str) -> str:
 
 
 def list_judges() -> list[str]:
-    """Return the names of the judges under `models/`, the packaged one first, without loading any."""
-    return [folder.name for folder, _ in list_cross(METHOD, first=SHIPPED)]
+    """Return the names of the judges under `models/`, the packaged one first, without loading any.
 
-
-def judge_steps(judge: NliJudge, steps: Sequence[tuple[Sequence[str], str]]) -> Values:
-    """Return P(joined premises entail the conclusion) of each step, shape (steps,).
-
-    The reverse is not asked for: most conclusions say what their premises say, and are taken to entail them.
+    A judge that learnt from steps of trees reads no passages; see `entail.judge.steps`.
     """
-    return judge.entailment(
-        [join_premises(premises) for premises, _ in steps], [conclusion for _, conclusion in steps]
-    )
+    return [folder.name for folder, card in list_cross(METHOD, first=SHIPPED) if not card.steps]
 
 
 def join_premises(premises: Sequence[str]) -> str:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.data.text import fold
+from entail.encoders.cross.encoder import HEAD, CrossParts, open_cross
 from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.judge.config import JudgeConfig
-from entail.judge.judges import METHOD, JudgeForm, evaluate_outputs, gold_labels
+from entail.judge.judges import METHOD, SHIPPED, JudgeForm, evaluate_outputs, gold_labels
 from entail.training.adapters.tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.loop.task import Evaluated
 from entail.training.method import Run
-from entail.training.run import Training, digest, prepare, sample_rows
+from entail.training.run import Setup, Training, digest, prepare, sample_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -113,7 +114,9 @@ def train_judge(
     leaves some pairs out.
 
     Raises:
-        TrainingError: If there are fewer than two labels; see `prepare`.
+        TrainingError: If there are fewer than two labels, or the judge to start from has another base; see
+            `prepare`.
+        EncoderError: If that judge cannot be found or loaded safely.
     """
     clean = clean_pairs(pairs, dev)
     labels = [label for label in LABELS if clean.counts[label]]
@@ -126,12 +129,19 @@ def train_judge(
             f"{', '.join(labels) or 'no label'} (left out: {left_out}); give other pairs, or another dev"
         )
     setup = prepare(config, run, method=METHOD)
+    start = _judge_to_start_from(config.initial, setup) if config.initial else None
+    if start is not None:
+        setup.tower["initial"] = start.adapter
     tower = CrossTower(
         setup.base, max_length=config.max_length, outputs=len(LABELS), seed=config.seed, **setup.tower
     )
+    if start is not None:
+        tower.load_head(start.folder / HEAD)
     dev_sample = sample_rows(dev, config.dev_pairs)
     task = JudgeTask(config, clean.pairs, tower, dev=dev_sample)
     bound_to = {"data": _digest(clean.pairs), "dev": _digest(dev_sample)}
+    if start is not None:
+        bound_to["initial"] = start.revision
     fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
     missing = [
         f"no pair to learn from is {label}: the judge will not know what that is"
@@ -145,6 +155,17 @@ def train_judge(
     training = setup.result(fitted, counts, measure="accuracy", warnings=missing, judge=form, dev=measured)
     setup.save(training, tower.save, judge=form, figures=_figures(fitted.best, measured))
     return training
+
+
+def _judge_to_start_from(name: str, setup: Setup) -> CrossParts:
+    parts, card = open_cross(name, METHOD, first=SHIPPED)
+    labels = JudgeForm.read(card.judge, name=parts.name).labels
+    if parts.adapter is None or parts.whole.revision != setup.base.revision or labels != LABELS:
+        raise TrainingError(
+            f"initial: expected a judge with an adapter on {setup.base.name!r} and the labels "
+            f"{', '.join(LABELS)}, found {parts.name!r} on {parts.whole.name!r} with {', '.join(labels)}"
+        )
+    return parts
 
 
 def _figures(best: Evaluated | None, measured: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from entail.index.factory import LEXICAL, retriever
 from entail.index.gaussian import Direction, GaussianIndex
 from entail.index.protocol import PremiseIndex
 from entail.judge.judges import NliJudge
+from entail.judge.steps import StepVerifier
 from entail.progress import ProgressCallback
 from entail.runtime.batching import Batcher, Lane, current_call
 from entail.runtime.tasks import Task, TaskGroup, failed, finish
@@ -227,6 +228,17 @@ def load_judge(name: str) -> NliJudge:
         EncoderError: If it cannot be loaded.
     """
     return finish(_CROSS.get_or_start(("judge", name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
+
+
+def load_verifier(name: str) -> StepVerifier:
+    """Return the process's copy of a check of steps by name, loaded at the first call.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    return finish(
+        _CROSS.get_or_start(("steps", name, judge_stamp(name)), lambda _: StepVerifier(name), wait=0)
+    )
 
 
 def judge_stamp(name: str) -> int:

@@ -36,7 +36,7 @@ from lab.experiment import Arm, Experiment, digest
 MEAN = "mean"
 """In place of a seed: the mean of an arm's models."""
 
-_NAMES_OF_MODELS = frozenset({"base", "retriever", "replay_teacher"})
+_NAMES_OF_MODELS = frozenset({"base", "initial", "retriever", "replay_teacher"})
 """Settings whose values name a model, which may change under the same name."""
 
 

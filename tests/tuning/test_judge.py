@@ -22,8 +22,6 @@ from entail.judge.judges import (
     JudgeEvaluation,
     NliJudge,
     evaluate_judge,
-    join_premises,
-    judge_steps,
     list_judges,
 )
 from entail.judge.training import clean_pairs, train_judge
@@ -176,24 +174,6 @@ def test_from_the_command_line(mine: Path, tmp_path: Path, capsys: pytest.Captur
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 12, pytest.approx(1 / 3))
     assert main(["evaluate", "nli", "--data", str(dev), "--judge", "nli-minilm", "--json"]) == 1
-
-
-class Words:
-    """A judge that gives the share of the conclusion's words that the premises hold."""
-
-    name, revision = "words", "words@1"
-
-    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], **_: Any) -> Any:
-        pairs = zip(premises, hypotheses, strict=True)
-        return np.array([np.mean([word in p.split() for word in h.split()]) for p, h in pairs])
-
-
-def test_a_step_is_all_its_premises_together() -> None:
-    judge: Any = Words()
-    steps = [(["snow is ice.", "ice is cold"], "snow is cold"), (["snow is ice"], "snow is cold")]
-    assert judge_steps(judge, steps).tolist() == pytest.approx([1, 2 / 3])
-    assert judge_steps(judge, []).shape == (0,)
-    assert join_premises(["", " . "]) == ""
 
 
 def test_long_texts_lose_their_end_the_hypothesis_last() -> None:

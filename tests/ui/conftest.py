@@ -161,7 +161,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(ROOT)
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
-    monkeypatch.setattr("entail.ui.trees.models.list_judges", list)
+    monkeypatch.setattr("entail.ui.trees.models.list_verifiers", list)
     # Whatever is packaged, Trees begins without a scorer that proposes.
     monkeypatch.setattr("entail.ui.trees.models.list_scorers", list)
     st.cache_resource.clear()

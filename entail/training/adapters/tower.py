@@ -24,7 +24,7 @@ from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE, cross_outputs, t
 from entail.encoders.cross.pairs import Pair, wrap_tokenizer
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import replace_head, sentence_transformer, silent
-from entail.encoders.weights import read_object
+from entail.encoders.weights import open_tensors, read_object
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import Meter, ProgressCallback
@@ -236,6 +236,18 @@ class CrossTower(Tower):
         self.head.to(self.device)
         self.model.train()
         self.parameters |= {f"head.{name}": p for name, p in self.head.named_parameters()}
+
+    def load_head(self, file: Path) -> None:
+        """Start from the head of another cross-encoder of as many outputs.
+
+        Raises:
+            EncoderError: If its shape is another one.
+        """
+        import torch
+
+        with open_tensors(file, name=file.parent.name, device=self.device, dtype=torch.float32) as tensors:
+            head = {name: tensors.get(name, *p.shape) for name, p in self.head.named_parameters()}
+        self.head.load_state_dict(head)
 
     def outputs(self, pairs: Sequence[Pair]) -> Tensor:
         """Return the outputs of pairs with their gradient, shape (pairs, outputs), fp32."""

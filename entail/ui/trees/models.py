@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -17,7 +17,7 @@ from entail.errors import EntailError
 from entail.index.factory import LEXICAL
 from entail.index.factory import rerank as read_again
 from entail.index.protocol import PremiseIndex
-from entail.judge.judges import THRESHOLD, judge_steps, list_judges
+from entail.judge.steps import State, StepVerdict, list_verifiers
 from entail.progress import ProgressCallback
 from entail.registry.models import Active, active, active_name
 from entail.registry.roles import list_usable
@@ -25,8 +25,8 @@ from entail.runtime.chains import GROUNDS, SCORERS, SCORING, take_builder, take_
 from entail.runtime.models import (
     SHARED_WORDS,
     judge_stamp,
-    load_judge,
     load_reranker,
+    load_verifier,
     model_cache,
 )
 from entail.runtime.tasks import Task, TaskGroup, failed, finish
@@ -155,31 +155,32 @@ def _wait_for_page(judge: str) -> None:
 
 @dataclass(frozen=True)
 class StepCheck:
-    """Judge of entailment that checks steps behind the page; it is loaded by the first of them."""
+    """Check of steps behind the page; its model is loaded by the first of them."""
 
     name: str
     stamp: int
 
-    def judge(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[float]]:
-        """Return the task of P(premises, joined, entail the conclusion) of each step."""
+    def start(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[StepVerdict]]:
+        """Return the task of the verdicts on steps."""
 
-        def make(_: ProgressCallback) -> list[float]:
+        def make(_: ProgressCallback) -> list[StepVerdict]:
             _wait_for_page(self.name)
-            return cast("list[float]", judge_steps(load_judge(self.name), steps).tolist())
+            return load_verifier(self.name).check(steps)
 
         return _VERDICTS.get_or_start((self, tuple(steps)), make, wait=wait, retry=False)
 
-    def recall(self, tree: Tree) -> dict[str, str]:
-        """Return the verdicts in memory, as words, by the node of the conclusion; check nothing."""
+    def recall(self, tree: Tree) -> dict[str, StepVerdict]:
+        """Return the verdicts in memory by the node of the conclusion; check nothing."""
         conclusions = [node for node in tree.walk() if node.children]
-        steps = {node.id: _VERDICTS.peek((self, (step_of(tree, node),))) for node in conclusions}
-        values = {id: cast("list[float]", task.value) for id, task in steps.items() if task and task.value}
-        return {id: describe_step(value) for id, (value,) in values.items()}
+        tasks = {node.id: _VERDICTS.peek((self, (step_of(tree, node),))) for node in conclusions}
+        return {
+            id: cast("list[StepVerdict]", task.value)[0] for id, task in tasks.items() if task and task.value
+        }
 
 
 def current_check() -> StepCheck | None:
-    """Return the check by the first judge; None if none is installed."""
-    names = list_judges()
+    """Return the first check that is installed; None without any."""
+    names = list_verifiers()
     return StepCheck(names[0], judge_stamp(names[0])) if names else None
 
 
@@ -188,14 +189,30 @@ def step_of(tree: Tree, node: Node) -> Step:
     return tuple(tree.nodes[child].text for child in node.children), node.text
 
 
-def describe_step(probability: float) -> str:
-    """Return whether a step holds, by the probability of its entailment.
+_STATES: Mapping[State, str] = {
+    "holds": "The premises explain it",
+    "not yet": "The premises do not explain it yet",
+    "cannot tell": "The check cannot tell whether the premises explain it",
+}
 
-    >>> describe_step(0.12)
-    'Not yet supported by its premises (12%)'
+
+def describe_step(verdict: StepVerdict) -> str:
+    """Return whether a step holds.
+
+    >>> describe_step(StepVerdict(0.12, "not yet"))
+    'The premises do not explain it yet (12%)'
     """
-    holds = "Supported" if probability >= THRESHOLD else "Not yet supported"
-    return f"{holds} by its premises ({certainty(probability)})"
+    return f"{_STATES[verdict.state]} ({certainty(verdict.probability)})"
+
+
+def explain_step(verdict: StepVerdict, premises: Sequence[str]) -> list[str]:
+    """Return what a step lacks: words of the conclusion that no premise has, and premises that add nothing.
+
+    >>> explain_step(StepVerdict(0.12, "not yet", missing=("sun",), idle=(1,)), ["ice melts", "it rains"])
+    ['No premise says: sun', 'Adds nothing: it rains']
+    """
+    missing = [f"No premise says: {', '.join(verdict.missing)}"] if verdict.missing else []
+    return [*missing, *(f"Adds nothing: {premises[at]}" for at in verdict.idle)]
 
 
 class CachedReranker:

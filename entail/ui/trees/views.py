@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from typing import Any
 
 import streamlit as st
 
-from entail.judge.judges import THRESHOLD
+from entail.judge.steps import State, StepVerdict
 from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
@@ -22,7 +21,7 @@ from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import revisions
 from entail.ui.shared.text import label, local
 from entail.ui.trees.candidates import draw_wait
-from entail.ui.trees.models import SOON, Step, StepCheck, describe_step, step_of
+from entail.ui.trees.models import SOON, Step, StepCheck, describe_step, explain_step, step_of
 from entail.ui.trees.page import TreePage
 
 VIEWS = ("Graph", "Outline", "Steps", "History")
@@ -30,7 +29,17 @@ VIEWS = ("Graph", "Outline", "Steps", "History")
 _LONGEST = 100
 """Acts that the history shows."""
 
-_HINT = "A hint: the judge reads the premises, joined by “and”, and learnt from everyday sentences."
+_MARKS: Mapping[State, tuple[str, str]] = {
+    "holds": ("green", "check_circle"),
+    "not yet": ("gray", "pending"),
+    "cannot tell": ("gray", "help"),
+}
+"""Colour and icon of each state."""
+
+_HINT = (
+    "A hint by shared words and by {name}, which learnt from steps of science trees. A premise that looks "
+    "right and is not can pass."
+)
 
 
 def draw_view(page: TreePage, view: str) -> None:
@@ -50,7 +59,8 @@ def draw_view(page: TreePage, view: str) -> None:
     elif view == "Outline":
         draw_outline(tree, **options)
     else:
-        verdicts = page.check.recall(tree) if page.check is not None else {}
+        recalled = page.check.recall(tree) if page.check is not None else {}
+        verdicts = {id: describe_step(verdict) for id, verdict in recalled.items()}
         draw_graph(tree, author=page.author, editable=not page.is_locked, verdicts=verdicts, **options)
 
 
@@ -58,19 +68,22 @@ def draw_step_check(page: TreePage) -> None:
     """Draw the verdict on the selected step, once it is known."""
     if page.check is None or not page.node.children:
         return
-    values = _await_values(page, page.check, [step_of(page.tree, page.node)])
-    if values is not None:
-        _draw_verdict(values[0], help=f"By {label(page.check.name)}. {_HINT}")
+    step = step_of(page.tree, page.node)
+    verdicts = _await_verdicts(page, page.check, [step])
+    if verdicts is not None:
+        _draw_verdict(verdicts[0], step, help=_HINT.format(name=label(page.check.name)))
 
 
 def _draw_steps(page: TreePage) -> None:
     """Draw all steps of the tree, the least supported first; a click selects the conclusion."""
     nodes = [node for node in page.tree.walk() if node.children]
     if page.check is None or not nodes:
-        st.caption("No step yet." if page.check else "No judge of entailment is installed.")
+        st.caption("No step yet." if page.check else "No check of steps is installed.")
         return
-    values = _await_values(page, page.check, [step_of(page.tree, node) for node in nodes])
-    for value, node in sorted(zip(values or (), nodes, strict=False), key=itemgetter(0)):
+    steps = [step_of(page.tree, node) for node in nodes]
+    verdicts = _await_verdicts(page, page.check, steps)
+    rows = sorted(zip(verdicts or (), steps, nodes, strict=False), key=lambda row: row[0].probability)
+    for verdict, step, node in rows:
         with st.container(gap="xxsmall"):
             st.button(
                 label(node.text, longest=200),
@@ -79,21 +92,23 @@ def _draw_steps(page: TreePage) -> None:
                 on_click=page.screen.select,
                 args=(node.id,),
             )
-            _draw_verdict(value)
+            _draw_verdict(verdict, step)
 
 
-def _draw_verdict(probability: float, help: str | None = None) -> None:
-    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
-    st.caption(f":{colour}[:material/{icon}: {describe_step(probability)}]", help=help)
+def _draw_verdict(verdict: StepVerdict, step: Step, help: str | None = None) -> None:
+    colour, icon = _MARKS[verdict.state]
+    st.caption(f":{colour}[:material/{icon}: {describe_step(verdict)}]", help=help)
+    for line in explain_step(verdict, step[0]):
+        st.caption(label(line, longest=200))
 
 
-def _await_values(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> list[float] | None:
-    """Return the probabilities of steps; draw that they are awaited, or why there are none."""
-    task = check.judge(steps, wait=SOON)
+def _await_verdicts(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> list[StepVerdict] | None:
+    """Return the verdicts on steps; draw that they are awaited, or why there are none."""
+    task = check.start(steps, wait=SOON)
     if task.error is not None:
         st.caption(f":material/error: {label(str(task.error))}")
     elif task.value is None:
-        draw_wait(page.screen, task, "Checking entailment")
+        draw_wait(page.screen, task, "Checking the step")
     return task.value
 
 

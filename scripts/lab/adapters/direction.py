@@ -69,11 +69,11 @@ def _answers(
         first, second = ([getattr(pair, side) for pair in directed] for side in ("premise", "hypothesis"))
         right = judge.entailment(first, second) > judge.entailment(second, first)
         whole = judge.entailment([p.premise for p in pairs], [p.hypothesis for p in pairs])
-        return right.astype(np.float64), whole >= THRESHOLD
-    right = evaluate_direction(directed, encoder).correct.astype(np.float64)
+        return np.asarray(right, dtype=np.float64), whole >= THRESHOLD
+    correct = evaluate_direction(directed, encoder).correct.astype(np.float64)
     evaluated = evaluate_nli(pairs, encoder)
     entails = np.array([pair.label == "entailment" for pair in pairs])
-    return right, evaluated.correct == entails
+    return correct, np.asarray(evaluated.correct == entails)
 
 
 def _drawn(data: DataFolder, name: str) -> list[NliPair]:
@@ -85,4 +85,4 @@ def _shares(pairs: Sequence[NliPair], *, reverse: bool = False) -> Values:
     """Return the share of the hypothesis's stems that stand in the premise."""
     texts = [(pair.premise, pair.hypothesis)[:: -1 if reverse else 1] for pair in pairs]
     stems = [(set(stemmed_words(premise)), set(stemmed_words(hypothesis))) for premise, hypothesis in texts]
-    return np.array([len(has & asked) / max(1, len(asked)) for has, asked in stems])
+    return np.array([len(has & needed) / max(1, len(needed)) for has, needed in stems])

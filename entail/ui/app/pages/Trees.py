@@ -51,7 +51,7 @@ with framed("Trees") as (shared, author):
             st.markdown(f"# {label(screen.query or node.text, longest=600)}")
             verdict = st.container()  # filled last: it is computed while the rest is drawn
             if page.check and node.children:
-                page.check.judge([step_of(page.tree, node)])
+                page.check.start([step_of(page.tree, node)])
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(page)
             draw_search(page)
