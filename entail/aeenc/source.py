@@ -47,7 +47,9 @@ class TreeSource:
     """
 
     from_log: Annotated[str | None, "Instead of trees: the decisions in the app on this corpus"] = None
-    corpus: Annotated[Path | None, "Premises: txt, csv, jsonl or json; may be gzipped"] = None
+    corpus: Annotated[Path | None, "Premises: txt, csv, tsv, xlsx, jsonl or json; may be gzipped"] = None
+    encoding: Annotated[str | None, "Encoding of the corpus: cp1252, cp932 (Shift-JIS) ..."] = None
+    column: Annotated[str | None, "Column of the corpus that holds the texts"] = None
     trees: Annotated[Path | None, "Reference trees: EntailmentBank JSONL; may be gzipped"] = None
     dev: Annotated[
         Path | None, "Dev trees that select the weights (MAP) and compare with the active encoder"
@@ -77,7 +79,6 @@ class TreeSource:
         """
         from entail.aeenc.pairs import training_corpus
         from entail.data.bundled import sample_dir
-        from entail.data.corpora import read_corpus
         from entail.data.entailment_bank.trees import read_trees
         from entail.training.cards.sources import TEAM
 
@@ -85,7 +86,7 @@ class TreeSource:
         if self.from_log is None:
             assert self.corpus is not None
             assert self.trees is not None
-            original, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))
+            original, trees = self._read_corpus(self.corpus), tuple(read_trees(self.trees))
             if self.hold_out is not None and not dev:
                 trees, dev = hold_out(trees, every=self.hold_out)
             corpus = training_corpus(original, trees=trees) if self.extend else original
@@ -100,11 +101,16 @@ class TreeSource:
                 "call entail.trees.review.decisions.read_source"
             )
         stored, judgements = decisions(self.from_log)
-        original = read_corpus(self.corpus).corpus if self.corpus else stored
+        original = self._read_corpus(self.corpus) if self.corpus else stored
         corpus = original if self.extend is False else training_corpus(original, judgements=judgements)
         if keep is not None:
             _write_snapshot(keep / _SNAPSHOT, corpus, original, judgements)
         return TrainingData(corpus, original, (), judgements, dev, names=(TEAM,))
+
+    def _read_corpus(self, file: Path) -> Corpus:
+        from entail.data.corpora import read_corpus
+
+        return read_corpus(file, column=self.column, encoding=self.encoding).corpus
 
     def __str__(self) -> str:
         if self.from_log is not None:

@@ -22,7 +22,7 @@ app = typer.Typer(name="evaluate", help="Evaluate retrievers, encoders, scorers 
 
 @command(app)
 def premises(
-    corpus: Annotated[Path, "Premises: txt, csv, jsonl or json; may be gzipped."],
+    corpus: Annotated[Path, "Premises: txt, csv, tsv, xlsx, jsonl or json; may be gzipped."],
     trees: Annotated[Path, "Reference trees: EntailmentBank JSONL; may be gzipped."],
     retriever: Annotated[
         list[str] | None,
@@ -36,6 +36,8 @@ def premises(
         "Also measure the similarity bias of encoders (Figure 3 of the AE-Enc paper); the first one labels "
         "the pairs.",
     ] = False,
+    encoding: Annotated[str | None, "Encoding of the corpus: cp1252, cp932 (Shift-JIS) ...", "NAME"] = None,
+    column: Annotated[str | None, "Column of the corpus that holds the texts.", "NAME"] = None,
     limit: Limit = None,
     out: Out = None,
 ) -> Report:
@@ -57,7 +59,7 @@ def premises(
     from entail.statistics.paired import SAMPLES, SEED
     from entail.statistics.ranking import LEVEL
 
-    candidates = read_corpus(corpus).corpus
+    candidates = read_corpus(corpus, column=column, encoding=encoding).corpus
     gold = list(read_trees(trees))[:limit]
     with progress_bar() as progress:
         names = retriever or ["minilm"]

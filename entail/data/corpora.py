@@ -1,12 +1,12 @@
-"""Reader of premise corpora: plain text, CSV, TSV, JSONL, JSON, EntailmentBank, WorldTree."""
+"""Reader of premise corpora: plain text, CSV, TSV, Excel, JSONL, JSON, EntailmentBank, WorldTree."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -18,9 +18,11 @@ from entail.data.reading import (
     read_text,
     shorten,
     source_name,
+    text_lines,
 )
 from entail.data.records import Corpus, Premise
 from entail.data.tables import (
+    SEPARATOR,
     TAB,
     Row,
     first_line,
@@ -31,6 +33,7 @@ from entail.data.tables import (
     sample_texts,
     sentence,
 )
+from entail.data.text import clean_premise
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -47,10 +50,16 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".xlsx": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
 }
+_REMEDY = ", or choose its encoding, such as cp1252 or cp932 (Shift-JIS)"
+_OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{1,7}")
+"""Suffix that names a format, unlike the number of a version."""
+_SAMPLE_LINES = 50
+"""Lines by which a list of premises is told from a table."""
 _PLACEHOLDER = "DUMMY"
 """Text of WorldTree's corpus that is no premise."""
 
@@ -91,18 +100,19 @@ def read_corpus(
     skip_too_long: bool = False,
     max_premise_chars: int | None = None,
 ) -> CorpusReading:
-    r"""Read a corpus of premises; the suffix or else the content tells the format.
+    r"""Read a corpus of premises; the suffix or, without one, the content tells the format.
 
     ==================  ================================================================================
     text                one premise a line
-    csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`
+    csv, tsv, xlsx      a header; the text in `column`, or in one of `TEXT_COLUMNS`
     jsonl               one object a line, the text in such a field
     json                an object of id -> text (`worldtree_corpus_sentences_extended.json`), or a list of
                         texts or of objects
     entailment_bank     JSONL of trees: all sentences of all contexts, used by the proof or not
     ==================  ================================================================================
 
-    Each may be gzipped. Texts are kept raw: HTML is plain text. Ids are taken from one of `ID_COLUMNS`.
+    Each may be gzipped. Texts are stored as by `clean_premise`: HTML is plain text. Ids are taken from one of
+    `ID_COLUMNS`.
 
     >>> str(read_corpus(b"ice is cold\nice  is cold\n\nfire is hot", name="facts.txt"))
     'imported 2 of 4 premises (1 repeated, 1 empty)'
@@ -122,12 +132,13 @@ def read_corpus(
     """
     limit = max_premise_chars or load_settings().max_premise_chars
     file_name = source_name(source, name if isinstance(source, bytes) else None)
-    text = read_text(source, name=file_name, encoding=encoding)
+    text = read_text(source, name=file_name, encoding=encoding, remedy=_REMEDY)
     kind, value = _detect(text, [name or "", file_name], column, file_name)
     distinct: dict[str, Premise] = {}
     entries = empty = too_long = 0
-    for location, premise in _entries(text, kind, value, column, file_name):
+    for location, raw in _entries(text, kind, value, column, file_name):
         entries += 1
+        premise = replace(raw, text=clean_premise(raw.text))
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
         elif len(premise.text) <= limit:
@@ -161,7 +172,7 @@ def sample_columns(
         FormatError: If the file cannot be read.
     """
     file_name = source_name(source, name)
-    text = read_text(source, name=file_name, encoding=encoding)
+    text = read_text(source, name=file_name, encoding=encoding, remedy=_REMEDY)
     kind, _ = _detect(text, [file_name], None, file_name)
     if kind not in ("csv", "tsv", "jsonl") or not text.strip():
         return {}
@@ -191,16 +202,36 @@ def corpus_name(file_name: str) -> str:
 
 def _detect(text: str, names: Sequence[str], column: str | None, file_name: str) -> tuple[CorpusFormat, Any]:
     """Return the format by the first name with a known suffix, or by the content; and the value of JSON."""
-    suffixes = (PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names)
+    suffixes = [PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names]
     kind = next((_SUFFIXES[suffix] for suffix in suffixes if suffix in _SUFFIXES), None)
-    first = first_line(text).strip()
+    if kind is None and _OTHER_SUFFIX.fullmatch(suffixes[-1]):
+        raise FormatError(
+            f"expected a file called {', '.join(_SUFFIXES)}, found {suffixes[-1]}; if it has one premise a "
+            "line, call it .txt",
+            source=file_name,
+        )
+    first = first_line(SEPARATOR.sub("", text, count=1)).strip()
     if kind == "json" or (kind in (None, "jsonl") and first.startswith(("{", "["))):
         return _detect_json(text, first, kind, column, file_name)
     if kind is None:
         delimiter = guess_delimiter(first)
         cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
         kind = ("tsv" if delimiter == TAB else "csv") if _pick(cells, column, TEXT_COLUMNS) else "text"
+    if kind == "text":
+        _check_list(text, file_name)
     return kind, None
+
+
+def _check_list(text: str, file_name: str) -> None:
+    """Refuse rows of tokens or of a table, such as CoNLL-U, which would become premises."""
+    sample = [line for _, line in islice(text_lines(text), _SAMPLE_LINES) if not line.startswith("#")]
+    cells = [line.count(TAB) + 1 for line in sample]
+    if cells and min(cells) >= 2 and len(set(cells)) == 1:
+        raise FormatError(
+            f"expected one premise a line, found rows of {cells[0]} cells; call a table with header .tsv, or "
+            "export sentences instead of words",
+            source=file_name,
+        )
 
 
 def _detect_json(
@@ -281,7 +312,7 @@ def _rows(
     if text is None:
         usual = f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}" if column is None else repr(column)
         names = shorten(", ".join(map(repr, dict.fromkeys(columns))), 300)
-        message = f"expected a column named {usual}, found {names}; choose the one that holds the texts"
+        message = f"expected a column named {usual}, found {names}; choose the column that holds the texts"
         raise FormatError(message, source=file_name)
     uid = _pick(columns, None, [name for name in ID_COLUMNS if name != text.lower()])
     for number, row in rows:

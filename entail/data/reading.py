@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
+from entail.data.spreadsheets import sheet_to_csv
 from entail.errors import FormatError, SettingsError
 from entail.masking import mask_secrets
 from entail.settings import MAX_UPLOAD_MB
@@ -45,10 +46,13 @@ _BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_ZIP = b"PK\x03\x04"
 _FOREIGN = (
-    (b"PK\x03\x04", "a ZIP or Excel file; unpack it, or save the sheet as CSV (UTF-8)"),
     (b"%PDF", "a PDF; save its text as a .txt file, one premise a line"),
     (b"SQLite format 3\0", "an SQLite database; export the texts as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old or locked Word or Excel file; save the sheet as .xlsx or CSV"),
+    (b"{\\rtf", "a Rich Text file; save it as a .txt file, one premise a line"),
+    (b"<?xml", "XML; save its texts as a .txt file, one premise a line"),
 )
 
 
@@ -142,12 +146,18 @@ class _Unpacked(io.RawIOBase):
 
 
 def read_text(
-    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
+    source: Source,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    remedy: str = "",
 ) -> str:
     r"""Return a file's text, unpacked and decoded, with ``\n`` at the end of every line.
 
-    Gzip is detected by its first bytes. UTF-8 and, by their byte order mark, UTF-16 and UTF-32 are read;
-    anything else needs `encoding`.
+    Gzip is detected by its first bytes, and so is an Excel file (.xlsx), whose sheet is returned as CSV.
+    UTF-8 and, by their byte order mark, UTF-16 and UTF-32 are read; anything else needs `encoding`, and
+    `remedy` ends the error that says so.
 
     >>> read_text("caf\u00e9".encode("utf-16"))
     'café'
@@ -172,7 +182,9 @@ def read_text(
     for magic, kind in _FOREIGN:
         if data.startswith(magic):
             raise FormatError(f"expected a text file, found {kind}", source=file_name)
-    text = _decode(data, encoding, file_name)
+    if data.startswith(_ZIP):
+        return sheet_to_csv(data, file_name, max_bytes=max_bytes)
+    text = _decode(data, encoding, file_name, remedy)
     if (nul := text.find("\0")) >= 0:
         raise FormatError(
             "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 text",
@@ -251,7 +263,7 @@ def shorten(text: str, width: int = 80) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _decode(data: bytes, encoding: str | None, file_name: str) -> str:
+def _decode(data: bytes, encoding: str | None, file_name: str, remedy: str) -> str:
     guess = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(guess)
@@ -262,10 +274,11 @@ def _decode(data: bytes, encoding: str | None, file_name: str) -> str:
         start = getattr(error, "start", 0)
         cause = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
         if encoding or guess != "utf-8":
-            message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8"
+            message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8{remedy}"
         else:
             message = (
-                f"expected text in UTF-8, found {cause}: a binary file, or text in Latin-1 or Windows-1252; "
-                "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or give its encoding (cp1252)"
+                f"expected text in UTF-8, found {cause}: a binary file, or text in another encoding such as "
+                "Windows-1252 or Shift-JIS; save it again as UTF-8 (iconv -f ENCODING -t UTF-8 OLD > NEW)"
+                f"{remedy}"
             )
         raise FormatError(message, source=file_name, line=data.count(b"\n", 0, start) + 1) from error

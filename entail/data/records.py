@@ -35,7 +35,7 @@ class Premise:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Candidate premises in a fixed order, no two with the same folded text (`CorpusError`).
+    """Candidate premises in a fixed order, no two with the same key (`CorpusError`).
 
     Position i of every score array and index made from a corpus is `premises[i]`.
     """
@@ -86,9 +86,15 @@ class Corpus:
         """Hash of the premises in order, to which an index is bound."""
         return corpus_hash(self.keys)
 
+    @cached_property
+    def _folded_positions(self) -> Mapping[str, int]:
+        return {premise.folded: i for i, premise in enumerate(self.premises)}
+
     def position(self, text: str) -> int | None:
         """Return the position of a text, looked up by `fold`, or None if it is absent."""
-        return self.positions.get(premise_key(text))
+        # By the key first: a corpus of an earlier version may have a text composed and decomposed.
+        at = self.positions.get(premise_key(text))
+        return self._folded_positions.get(fold(text)) if at is None else at
 
 
 @dataclass(frozen=True, slots=True)

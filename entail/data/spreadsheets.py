@@ -1,4 +1,4 @@
-"""CSV files that spreadsheets show as text."""
+"""Excel files as CSV, and CSV files that spreadsheets show as text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import csv
 import io
 import re
 import unicodedata
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 
 from entail.data.text import without_surrogates
+from entail.errors import FormatError
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _FORMULA = {*"=+-@\uff1d\uff0b\uff0d\uff20"}
 """Signs that begin a formula; the last four are the same in full width."""
+
+_MAX_ROWS = 2**20
+"""Rows of a sheet in Excel; a file that claims more is not read on."""
 
 
 def to_csv(rows: Iterable[Sequence[object] | Mapping[str, object]]) -> str:
@@ -53,3 +58,48 @@ def _begins_formula(cell: str) -> bool:
     # Spreadsheets may drop what is invisible: separators, marks of format.
     visible = (letter for letter in cell if unicodedata.category(letter)[0] not in "ZC" and letter != '"')
     return next(visible, "") in _FORMULA
+
+
+def sheet_to_csv(data: bytes, file_name: str, *, max_bytes: int) -> str:
+    """Return the only sheet with cells of an Excel file as CSV: a line a row, formulas by their values.
+
+    Raises:
+        FormatError: If it is another archive, damaged, larger than `max_bytes` once unpacked, or has no such
+            sheet or several.
+    """
+    import openpyxl
+
+    too_large = FormatError(
+        f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file", source=file_name
+    )
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if "xl/workbook.xml" not in archive.namelist():
+                message = "expected a text file or a sheet of Excel, found another ZIP file; unpack it"
+                raise FormatError(message, source=file_name)
+            if sum(part.file_size for part in archive.infolist()) > max_bytes:
+                raise too_large
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets = {}
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # programs write wrong ones
+            out = io.StringIO()
+            writer = csv.writer(out, lineterminator="\n")
+            for row in sheet.iter_rows(values_only=True, max_row=_MAX_ROWS):
+                # A row stays a line, so that messages name it.
+                writer.writerow(" ".join(str("" if cell is None else cell).splitlines()) for cell in row)
+                if out.tell() > max_bytes:
+                    raise too_large
+            if out.getvalue().strip('," \n'):
+                sheets[sheet.title] = out.getvalue()
+    except FormatError:
+        raise
+    except Exception as error:  # openpyxl raises whatever its parts do
+        message = f"expected a whole Excel file, found a damaged or locked one ({type(error).__name__})"
+        raise FormatError(message, source=file_name) from error
+    if len(sheets) != 1:
+        names = ", ".join(map(repr, sheets)) or "none"
+        raise FormatError(
+            f"expected one sheet with cells, found {names}; save one by itself", source=file_name
+        )
+    return sheets.popitem()[1]

@@ -49,6 +49,12 @@ TAB = "\t"
 _RAW = ({"sentence1_binary_parse"}, {"sentence_a", "sentence_b"})
 """Columns of the official .txt files of SNLI, MultiNLI and SICK, in which no cell is quoted."""
 _PARQUET = b"PAR1"
+SEPARATOR = re.compile(r"\A\s*\"?sep=(.)\"?\s*?(?:\n|\Z)", re.IGNORECASE)
+"""First line by which Excel is told the delimiter."""
+_OPEN = re.compile(r'(?:^|\t)[^\S\t]*"(?:[^"\t]|"")*\Z')
+"""Last cell of a line, where its quotation mark is not closed."""
+_LONGEST_CELL = 1000
+"""Lines that a cell of a TSV file may have."""
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
 
@@ -93,6 +99,8 @@ def read_rows(
 
 def rows_of(text: str, file_name: str, *, delimiter: str | None = None) -> Table:
     """Return the rows of a text; see `read_rows`."""
+    if match := SEPARATOR.match(text):
+        text, delimiter = "\n" + text[match.end() :], match[1]  # lines keep their numbers
     first = first_line(text)
     if first.lstrip().startswith("{"):
         return _read_jsonl(text, file_name)
@@ -131,9 +139,9 @@ def guess_delimiter(header: str) -> str:
 
 
 def _cells(text: str, delimiter: str, file_name: str) -> Lines:
-    """Yield (line number, cells) of the rows that are not blank; only a CSV row may span lines."""
+    """Yield (line number, cells) of the rows that are not blank; a quoted cell may span lines."""
     if delimiter == TAB:
-        yield from ((number, split_cells(line)) for number, line in text_lines(text))
+        yield from _tab_cells(text)
         return
     # The default limit of a field is 128 KB; it is global, so the same for every file.
     csv.field_size_limit(2**31 - 1)
@@ -154,6 +162,28 @@ def _cells(text: str, delimiter: str, file_name: str) -> Lines:
         else:
             if any(map(str.strip, cells)):
                 yield number, cells
+
+
+def _tab_cells(text: str) -> Lines:
+    """Yield (line number, cells) of TSV.
+
+    A quotation mark that opens the last cell of a line makes it go on in the next lines, if these close it
+    and the row gets no more cells than the header. Any other mark is a character.
+    """
+    lines = list(text_lines(text))
+    width, at = lines[0][1].count(TAB) if lines else 0, 0
+    while at < len(lines):
+        number, row = lines[at]
+        at += 1
+        longer = row
+        for end in range(at, min(at + _LONGEST_CELL, len(lines)) if _OPEN.search(row) else at):
+            longer += f"\n{lines[end][1]}"
+            if longer.count(TAB) > width:
+                break
+            if not _OPEN.search(longer):
+                row, at = longer, end + 1
+                break
+        yield number, split_cells(row)
 
 
 def split_cells(line: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from functools import lru_cache
 
 _BEFORE_PUNCTUATION = re.compile(r"\s+(?=[,.;:'])")
@@ -16,20 +17,38 @@ _UNSEEN = re.compile(
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
 )
 SURROGATES = re.compile("[\ud800-\udfff]")
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_MARKS = "\u200e\u200f\u061c"
+"""Direction marks: within a text they only place its own signs, at its ends also those around it."""
 
 
-@lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
 def fold(text: str) -> str:
-    """Return the normalised form of a text for look-up; texts are stored raw.
+    """Return the normalised form of a text for look-up.
 
-    White space before ``, . ; : '`` is removed and what is left is folded to single spaces, the two
-    rules under which `premises.txt` of the AE-Enc experiments was made. Case and all else are kept.
-    `fold` is idempotent.
+    Letters are composed (NFC). White space before ``, . ; : '`` is removed and what is left is folded to
+    single spaces, the two rules under which `premises.txt` of the AE-Enc experiments was made. Case and all
+    else are kept. `fold` is idempotent.
 
     >>> fold("the  moon 's orbit , seen from earth ")
     "the moon's orbit, seen from earth"
     """
+    return _fold_spaces(unicodedata.normalize("NFC", text))
+
+
+@lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
+def _fold_spaces(text: str) -> str:
     return _SPACES.sub(" ", _BEFORE_PUNCTUATION.sub("", text)).strip()
+
+
+def clean_premise(text: str) -> str:
+    r"""Return a text as a corpus stores it: composed (NFC), and unable to turn the text around it.
+
+    Embeddings, overrides and isolates of direction are removed, and marks of direction at the ends.
+
+    >>> clean_premise("cafe\u0301 \u202eeci") == "caf\xe9 eci"
+    True
+    """
+    return _TURNING.sub("", unicodedata.normalize("NFC", text)).strip(_MARKS)
 
 
 def is_blank(text: str) -> bool:
@@ -45,12 +64,13 @@ def premise_key(text: str) -> str:
     """Return the identity of a premise: 16 hexadecimal digits of the SHA-256 of its folded text.
 
     The same fact has the same key in every corpus, file and installation, so decisions can be carried
-    between them. A corrected text is another premise.
+    between them. A corrected text is another premise. Letters are not composed: texts in older databases keep
+    their keys.
 
     >>> premise_key("a star is a kind of celestial object")
     '618fa5bba24ad045'
     """
-    return hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(_fold_spaces(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def without_surrogates(text: str) -> str:

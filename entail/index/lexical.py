@@ -6,9 +6,10 @@ import logging
 import os
 import re
 import threading
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from entail.index.protocol import Floats, Hits, Manifest
 from entail.index.ranking import checked_queries, search_by_scores
 
 _WORD = re.compile(r"\w\w+")
+_compose = partial(unicodedata.normalize, "NFC")
 _stemmer_lock = threading.Lock()  # a stemmer serves one thread at a time
 
 
@@ -68,14 +70,16 @@ class TfidfIndex(_LexicalIndex):
         self._premises: Any = None
         # scikit-learn refuses a corpus without a single word of two letters.
         if any(map(self._vectorizer.build_analyzer(), corpus.texts)):
-            self._premises = self._vectorizer.fit_transform(cancellable(corpus.texts)).T.tocsr()
+            self._premises = self._vectorizer.fit_transform(
+                map(_compose, cancellable(corpus.texts))
+            ).T.tocsr()
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the cosine of every query to every premise, shape (queries, premises)."""
         checked_queries(queries)
         scores: Floats = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
         if self._premises is not None and queries:
-            vectors = self._vectorizer.transform(cancellable(queries))
+            vectors = self._vectorizer.transform(map(_compose, cancellable(queries)))
             # A query at a time: faster over a large corpus than all at once, and ends when it is cancelled.
             for row in cancellable(range(len(queries))):
                 scores[row] = (vectors[row] @ self._premises).toarray()
@@ -147,7 +151,7 @@ def _tokenize(texts: Sequence[str]) -> list[list[str]]:
     stemmer, _ = _english()
     with _stemmer_lock:
         words: list[list[str]] = load_bm25s().tokenize(
-            list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
+            list(map(_compose, texts)), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
         )
     return words
 

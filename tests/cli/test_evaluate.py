@@ -87,6 +87,27 @@ def test_json(run_json: Any, evaluate: list[str]) -> None:
     assert figures["effort"]["missing_share"] == pytest.approx(1 / 6)
 
 
+@pytest.mark.parametrize(
+    ("content", "advice", "options"),
+    [
+        ("id;text\n1;caf\xe9s\n".encode("cp1252"), "encoding", ["--encoding", "cp1252"]),
+        ("id;text\n1;\u6c37\n".encode("cp932"), "encoding", ["--encoding", "cp932"]),
+        (b"id;Fakt\n1;ice\n", "column", ["--column", "Fakt"]),
+    ],
+)
+def test_what_an_error_advises_can_be_done(
+    run_json: Any, evaluate: list[str], tmp_path: Path, content: bytes, advice: str, options: list[str]
+) -> None:
+    file = tmp_path / "facts.csv"
+    file.write_bytes(content)
+    arguments = [*evaluate, "--corpus", str(file)]
+    assert (
+        f"choose {'its' if advice == 'encoding' else 'the'} {advice}"
+        in (run_json(*arguments, code=1)["error"]["message"])
+    )
+    assert run_json(*arguments, *options)["manifest"]["count"] == 1
+
+
 def test_text(evaluate: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*evaluate, "--retriever", "bm25"]) == 0
     out = capsys.readouterr().out

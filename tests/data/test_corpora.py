@@ -211,9 +211,59 @@ def test_a_premise_over_the_limit(name: str, text: str, place: str) -> None:
     assert (reading.corpus.texts, reading.too_long) == (("ice",), 1)
 
 
-def test_a_stray_quotation_mark_of_a_tsv_is_a_character() -> None:
-    text = b'text\tid\n"hot" means warm\t1\n"so-called ""ice"""\t2\n'
-    assert read_corpus(text, name="f.tsv").corpus.texts == ('"hot" means warm', 'so-called "ice"')
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ('text\tid\n"hot" means warm\t1\n"so-called ""ice"""\t2\n', ('"hot" means warm', 'so-called "ice"')),
+        ('id\ttext\tnote\n1\tice\t"two\nlines"\n2\tsun\tok\n', ("ice", "sun")),
+        ('text\tid\n"ice\n\nmelts ""fast"""\t1\nsun\t2\n', ('ice\nmelts "fast"', "sun")),
+        ('text\n"ice\nmelts"\nsun\n', ("ice\nmelts", "sun")),
+        ('text\tid\n"ice\t1\nsun\t2\n', ('"ice', "sun")),
+        ('id\ttext\n1\t"ice\n2\tof 5"\n', ('"ice', 'of 5"')),
+    ],
+    ids=["stray", "last-cell", "first-cell", "one-column", "stray-first", "stray-last"],
+)
+def test_a_quotation_mark_of_a_tsv_spans_lines_or_is_a_character(text: str, texts: tuple[str, ...]) -> None:
+    assert read_corpus(text.encode(), name="f.tsv").corpus.texts == texts
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;\r", "\ufeffsep=;"])
+@pytest.mark.parametrize("name", ["f.csv", "f"])
+def test_the_first_line_may_name_the_delimiter(first: str, name: str) -> None:
+    text = f"{first}\nid;text, as written;text\n1;a;ice\n".encode()
+    assert read_corpus(text, name=name).corpus.premises == (Premise("ice", "1"),)
+    with pytest.raises(FormatError, match="line 3"):
+        read_corpus(f"{first}\nid;text\n1;ice;x;y\n".encode(), name="f.csv")
+
+
+CONLLU = "# text = Ice melts.\n" + "".join(f"{n}" + 9 * "\t_" + "\n" for n in (1, 2)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("f.conllu", CONLLU),
+        ("f.txt", CONLLU * 9),
+        ("f", CONLLU),
+        ("f.txt", "1\tice is cold\n2\tfire is hot\n"),
+        ("f.md", "ice is cold\n"),
+        ("f.unknown.gz", "ice is cold\n"),
+    ],
+)
+def test_what_is_no_list_of_premises_is_refused(name: str, text: str) -> None:
+    with pytest.raises(FormatError):
+        read_corpus(text.encode(), name=name)
+
+
+def test_a_version_is_no_format() -> None:
+    assert read_corpus(b"ice is cold", name="Facts v1.2").corpus.texts == ("ice is cold",)
+
+
+def test_texts_are_composed_and_turn_nothing_around_them() -> None:
+    text = "cafe\u0301s\ncaf\xe9s\n\u200fice \u202eis\u2066 cold\u200e\n\u0645\u06cc\u200c\u062e\n"
+    reading = read_corpus(text.encode(), name="f.txt")
+    assert reading.corpus.texts == ("caf\xe9s", "ice is cold", "\u0645\u06cc\u200c\u062e")
+    assert reading.repeats == 1
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,13 @@ def test_an_encoding_can_be_given() -> None:
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
-        (WORDS.replace("ice is", "glacé is").encode("latin-1"), 1, "0xE9.*iconv.*cp1252"),
+        (WORDS.replace("ice is", "glacé is").encode("latin-1"), 1, "0xE9.*iconv"),
         ("ice".encode("utf-16")[:-1], 1, "expected utf-16"),
         (b"one\ntwo\nth\0ree, and a good deal of text after it", 3, "NUL"),
-        (b"PK\x03\x04\x14\0", None, "ZIP or Excel"),
+        (b"PK\x03\x04\x14\0", None, "damaged"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", None, "Excel"),
+        (b"{\\rtf1 ice}", None, "Rich"),
+        (b"<?xml version='1.0'?>", None, "XML"),
         (b"%PDF-1.7", None, "PDF"),
         (b"SQLite format 3\0", None, "SQLite"),
         (bytes(range(1, 256)), 2, "binary"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entail.data.entailment_bank.trees import parse_proof
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
-from entail.data.text import fold, is_blank, without_surrogates
+from entail.data.text import fold, is_blank, premise_key, without_surrogates
 from entail.errors import CorpusError
 
 
@@ -26,6 +26,22 @@ def test_a_corpus_drops_repeats_by_folded_text() -> None:
     assert len(corpus) == 2
     assert corpus.position("ice,  cold") == corpus.position("ice , cold") == 0
     assert corpus.position("snow") is None
+
+
+COMPOSED, DECOMPOSED = "caf\xe9s roast", "cafe\u0301s roast"
+
+
+@pytest.mark.parametrize("stored", [COMPOSED, DECOMPOSED])
+def test_a_text_is_found_composed_and_decomposed(stored: str) -> None:
+    corpus = Corpus.of("c", ["ice", stored])
+    assert [corpus.position(text) for text in (COMPOSED, DECOMPOSED)] == [1, 1]
+    assert corpus.positions[premise_key(stored)] == 1, "keys in older databases stay valid"
+    assert fold(COMPOSED) == fold(DECOMPOSED)
+
+
+def test_an_older_corpus_may_hold_a_text_twice() -> None:
+    corpus = Corpus("c", (Premise(DECOMPOSED), Premise(COMPOSED)))
+    assert [corpus.position(text) for text in (DECOMPOSED, COMPOSED)] == [0, 1]
 
 
 def test_a_corpus_with_repeats_is_refused() -> None:

@@ -6,11 +6,58 @@ import csv
 import io
 import unicodedata
 
+import openpyxl
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entail.data.corpora import read_corpus
+from entail.data.reading import MAX_BYTES, read_text
 from entail.data.spreadsheets import to_csv
+from entail.errors import CorpusError, FormatError
+
+
+def workbook(*sheets: list[list[object]]) -> bytes:
+    """Return an Excel file."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for rows in sheets:
+        sheet = book.create_sheet()
+        for row in rows:
+            sheet.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+SHEET: list[list[object]] = [["Nr", "text"], [1, "ice, cold"], [None, None], [3, "two long\nlines"]]
+
+
+def test_a_sheet_of_excel_is_a_table() -> None:
+    for name in ("f.xlsx", "f"):
+        corpus = read_corpus(workbook(SHEET, []), name=name).corpus
+        assert corpus.texts == ("ice, cold", "two long lines")
+    with pytest.raises(CorpusError, match="line 4"):
+        read_corpus(workbook(SHEET), name="f.xlsx", max_premise_chars=9, column="text")
+    assert read_corpus(workbook(SHEET), name="f.xlsx", column="Nr").corpus.texts == ("1", "3")
+
+
+@pytest.mark.parametrize(
+    ("data", "limit"),
+    [
+        (workbook(SHEET, SHEET), MAX_BYTES),
+        (workbook([]), MAX_BYTES),
+        (workbook(SHEET)[:-40], MAX_BYTES),
+        (workbook(SHEET), 1000),
+        (workbook([["a" * 1000] * 9] * 99), 100_000),
+    ],
+    ids=["two sheets", "none", "damaged", "large", "large once unpacked"],
+)
+def test_other_sheets_of_excel_are_refused(data: bytes, limit: int) -> None:
+    with pytest.raises(FormatError):
+        read_text(data, name="f.xlsx", max_bytes=limit)
+
 
 FORMULA = set("=+-@\uff1d\uff0b\uff0d\uff20")
 ODD = "\x00\x07\t\n\v\f\r\x1c\x7f\x85\u2028\u2029\u200b\ufeff\ud800\uffff,;|\"'\\ =+-@\uff1da1"

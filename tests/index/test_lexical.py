@@ -31,6 +31,14 @@ def test_bm25_meets_words_by_their_stems() -> None:
 
 
 @EACH
+@pytest.mark.parametrize("word", ["caf\xe9", "cafe\u0301"])
+def test_a_word_is_found_composed_and_decomposed(kind: Any, word: str) -> None:
+    for stored in ("caf\xe9", "cafe\u0301"):
+        scores = kind(Corpus.of("c", ["ice is cold", f"the {stored} is warm"])).scores([word])[0]
+        assert scores[1] > 0 == scores[0]
+
+
+@EACH
 def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     index = kind(CORPUS)
     assert isinstance(index, PremiseIndex)

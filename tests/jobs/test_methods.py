@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -123,6 +123,14 @@ def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
     # The last fact, a distractor of the last tree, is not in the corpus.
     assert report.left_out == {"not in the corpus": 2}
     assert AEENC.preview is preview
+
+
+def test_encoding_and_column_of_the_corpus_can_be_given(files: TreeSource) -> None:
+    assert files.corpus is not None
+    facts = files.corpus.read_text(encoding="utf-8").splitlines()
+    files.corpus.with_name("f.csv").write_text("\n".join(["é", *facts]), encoding="cp1252")
+    source = replace(files, corpus=files.corpus.with_name("f.csv"), encoding="cp1252", column="é")
+    assert source.read().corpus.texts == files.read().corpus.texts
 
 
 def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: TreeSource) -> None:
