@@ -33,7 +33,7 @@ from entail.data.tables import (
     sample_texts,
     sentence,
 )
-from entail.data.text import clean_premise
+from entail.data.text import clean_premise, fold
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -42,7 +42,7 @@ CorpusFormat = Literal["text", "csv", "tsv", "jsonl", "json", "entailment_bank"]
 TEXT_COLUMNS = ("text", "sentence", "premise", "fact")
 """Column names of the text of a premise, in any case."""
 
-ID_COLUMNS = ("source_id", "id", "uid", "uuid")
+ID_COLUMNS = ("source_id", "id", "uid", "uuid", "_id", "doc_id", "docno", "docid")
 """Column names of the optional id of a premise, in any case."""
 
 _SUFFIXES: dict[str, CorpusFormat] = {
@@ -71,24 +71,41 @@ Entries = Iterator[tuple[str, Premise]]
 
 @dataclass(frozen=True)
 class CorpusReading:
-    """A corpus in the order of its file, and counts of the entries left out: `repeats` by folded text."""
+    """A corpus in the order of its file, and counts of the entries left out: `repeats` by folded text.
+
+    Attributes:
+        similar: Entries that differ from an earlier one only in case, white space or the full stop.
+        merged: Whether `similar` entries are left out.
+        dropped: Columns that are not kept, since their values are lists or objects.
+    """
 
     corpus: Corpus
     format: CorpusFormat
     repeats: int = 0
     empty: int = 0
     too_long: int = 0
+    similar: int = 0
+    merged: bool = False
+    dropped: tuple[str, ...] = ()
 
     @property
     def read(self) -> int:
         """Entries in the file."""
-        return len(self.corpus) + self.repeats + self.empty + self.too_long
+        merged = self.similar if self.merged else 0
+        return len(self.corpus) + self.repeats + self.empty + self.too_long + merged
 
     def __str__(self) -> str:
+        similar = "merged, which differed in case, spaces or full stop only"
         skipped = {"repeated": self.repeats, "empty": self.empty, "too long": self.too_long}
+        skipped |= {similar: self.similar} if self.merged else {}
         left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
         counts = f"imported {len(self.corpus):,} of {self.read:,} premise{'s' if self.read != 1 else ''}"
-        return f"{counts} ({left_out})" if left_out else counts
+        notes = [f"{counts} ({left_out})" if left_out else counts]
+        if self.similar and not self.merged:
+            notes.append(f"{self.similar:,} differ from others in case, spaces or full stop only")
+        if self.dropped:
+            notes.append(f"columns not kept, which hold lists or objects: {', '.join(self.dropped)}")
+        return "; ".join(notes)
 
 
 def read_corpus(
@@ -98,6 +115,7 @@ def read_corpus(
     column: str | None = None,
     encoding: str | None = None,
     skip_too_long: bool = False,
+    merge_similar: bool = False,
     max_premise_chars: int | None = None,
 ) -> CorpusReading:
     r"""Read a corpus of premises; the suffix or, without one, the content tells the format.
@@ -112,7 +130,7 @@ def read_corpus(
     ==================  ================================================================================
 
     Each may be gzipped. Texts are stored as by `clean_premise`: HTML is plain text. Ids are taken from one of
-    `ID_COLUMNS`.
+    `ID_COLUMNS`; further columns are kept in `Premise.extra`.
 
     >>> str(read_corpus(b"ice is cold\nice  is cold\n\nfire is hot", name="facts.txt"))
     'imported 2 of 4 premises (1 repeated, 1 empty)'
@@ -123,6 +141,7 @@ def read_corpus(
         column: Column or field of the text.
         encoding: See `read_text`.
         skip_too_long: Count premises over the limit instead of refusing the file.
+        merge_similar: Keep the first of premises that differ only in case, white space or the full stop.
         max_premise_chars: The limit, by default that of the settings.
 
     Raises:
@@ -135,14 +154,20 @@ def read_corpus(
     text = read_text(source, name=file_name, encoding=encoding, remedy=_REMEDY)
     kind, value = _detect(text, [name or "", file_name], column, file_name)
     distinct: dict[str, Premise] = {}
-    entries = empty = too_long = 0
-    for location, raw in _entries(text, kind, value, column, file_name):
+    similar: dict[str, str] = {}
+    dropped: dict[str, None] = {}
+    entries = empty = too_long = alike = 0
+    for location, raw in _entries(text, kind, value, column, file_name, dropped):
         entries += 1
         premise = replace(raw, text=clean_premise(raw.text))
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
         elif len(premise.text) <= limit:
-            distinct.setdefault(premise.key, premise)
+            key = premise.key
+            is_similar = similar.setdefault(_similarity_key(premise.text), key) != key and key not in distinct
+            alike += is_similar
+            if not (is_similar and merge_similar):
+                distinct.setdefault(key, premise)
         elif skip_too_long:
             too_long += 1
         else:
@@ -157,7 +182,12 @@ def read_corpus(
             f"{file_name}: expected at least one premise, found none in {entries:,} entries{longer}"
         )
     corpus = Corpus(corpus_name(name or file_name), tuple(distinct.values()))
-    return CorpusReading(corpus, kind, entries - len(corpus) - empty - too_long, empty, too_long)
+    repeats = entries - len(corpus) - empty - too_long - (alike if merge_similar else 0)
+    return CorpusReading(corpus, kind, repeats, empty, too_long, alike, merge_similar, tuple(dropped))
+
+
+def _similarity_key(text: str) -> str:
+    return " ".join(fold(text).casefold().rstrip(" .").split())
 
 
 def sample_columns(
@@ -263,7 +293,9 @@ def _entries(
     value: Any,  # noqa: ANN401 - JSON of any shape
     column: str | None,
     file_name: str,
+    dropped: dict[str, None],
 ) -> Entries:
+    """Yield the premises of a file; the names of columns that are not kept are added to `dropped`."""
     if kind == "text":
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             yield f"line {number}", Premise(line)
@@ -272,22 +304,27 @@ def _entries(
             for name, premise in tree.sentences.items():
                 yield f"row {number}, {name}", Premise(premise)
     elif kind == "json":
-        yield from _json(value, column, file_name)
+        yield from _json(value, column, file_name, dropped)
     elif kind == "jsonl":
         rows = list(parse_jsonl(text, source=file_name))
-        yield from _rows(rows, list(chain.from_iterable(row for _, row in rows)), column, file_name)
+        yield from _rows(rows, list(chain.from_iterable(row for _, row in rows)), column, file_name, dropped)
     elif text.strip():
         table = rows_of(text, file_name, delimiter=TAB if kind == "tsv" else None)
-        yield from _rows(table.readable(), table.columns, column, file_name)
+        yield from _rows(table.readable(), table.columns, column, file_name, dropped)
 
 
-def _json(value: Any, column: str | None, file_name: str) -> Entries:  # noqa: ANN401 - JSON of any shape
+def _json(
+    value: Any,  # noqa: ANN401 - JSON of any shape
+    column: str | None,
+    file_name: str,
+    dropped: dict[str, None],
+) -> Entries:
     if not isinstance(value, list | dict):
         snippet = shorten(repr(value))
         raise FormatError(f"expected an object of id -> text or a list, found {snippet}", source=file_name)
     if value and isinstance(value, list) and all(isinstance(item, dict) for item in value):
         fields = list(chain.from_iterable(value))
-        yield from _rows(enumerate(value, start=1), fields, column, file_name, unit="entry")
+        yield from _rows(enumerate(value, start=1), fields, column, file_name, dropped, unit="entry")
         return
     for key, item in value.items() if isinstance(value, dict) else enumerate(value, start=1):
         location = f"entry {key!r}"
@@ -302,6 +339,7 @@ def _rows(
     columns: Sequence[str],
     column: str | None,
     file_name: str,
+    dropped: dict[str, None],
     *,
     unit: str = "line",
 ) -> Entries:
@@ -321,7 +359,10 @@ def _rows(
         premise = sentence(row, text, source=source, line=number if unit == "line" else None)
         value = row.get(uid) if uid else None
         is_id = isinstance(value, str | int) and value != ""
-        yield location, Premise(premise, str(value) if is_id else None)
+        further = {name: row[name] for name in row if name not in (text, uid) and row[name] not in (None, "")}
+        dropped.update(dict.fromkeys(name for name, cell in further.items() if isinstance(cell, list | dict)))
+        extra = tuple((name, str(further[name])) for name in further if name not in dropped)
+        yield location, Premise(premise, str(value) if is_id else None, extra)
 
 
 def _pick(names: Iterable[str], column: str | None, usual: Sequence[str]) -> str | None:

@@ -17,10 +17,14 @@ HYPOTHESIS = "hypothesis"
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """Fact as in its file, with its id there (a WorldTree uid, a CSV column); look it up by `key`."""
+    """Fact of a file, with its id there (a WorldTree uid, a CSV column); look it up by `key`.
+
+    `extra` has the further columns of its row, as (name, value).
+    """
 
     text: str
     source_id: str | None = None
+    extra: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:

@@ -103,14 +103,60 @@ def test_the_placeholder_of_worldtree_is_no_premise() -> None:
 def test_a_column_can_be_named() -> None:
     table = b"text,Note,id\nice,snow,1\n"
     assert read_corpus(table, name="f.csv").corpus.texts == ("ice",)
-    assert read_corpus(table, name="f.csv", column="note").corpus.premises == (Premise("snow", "1"),)
+    assert read_corpus(table, name="f.csv", column="note").corpus.texts == ("snow",)
     assert read_corpus(table, column="Note").corpus.texts == ("snow",)
     twins = b"text,Text,ID\nice,snow,1\n"
     assert read_corpus(twins, name="f.csv").corpus.texts == ("ice",)
     assert read_corpus(twins, name="f.csv", column="Text").corpus.texts == ("snow",)
-    assert read_corpus(twins, name="f.csv", column="id").corpus.premises == (Premise("1"),)
+    assert read_corpus(twins, name="f.csv", column="id").corpus.texts == ("1",)
     assert read_corpus(b'{"ID": "ice"}', column="id").corpus.premises == (Premise("ice"),)
     assert read_corpus(lines(TREE).encode(), column="hypothesis").corpus.texts == ("ice melts",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("f.csv", "docno,text,source,page\n7,ice,book,\n8,fire,,3\n"),
+        (
+            "f.jsonl",
+            lines(
+                *(
+                    {"doc_id": n, "text": t, **more}
+                    for n, t, more in ((7, "ice", {"source": "book", "page": None}), (8, "fire", {"page": 3}))
+                )
+            ),
+        ),
+    ],
+)
+def test_further_columns_are_kept(name: str, text: str) -> None:
+    reading = read_corpus(text.encode(), name=name)
+    assert reading.corpus.premises == (
+        Premise("ice", "7", (("source", "book"),)),
+        Premise("fire", "8", (("page", "3"),)),
+    )
+    assert reading.dropped == ()
+
+
+def test_columns_that_are_no_values_are_dropped_and_named() -> None:
+    reading = read_corpus(lines({"text": "ice", "tags": ["cold"], "by": "Ada"}).encode())
+    assert (reading.dropped, reading.corpus.premises[0].extra) == (("tags",), (("by", "Ada"),))
+    assert "tags" in str(reading)
+
+
+NEAR = "Ice is cold.\nice is cold\nice is  cold .\nfire is hot\nFire is hot!\nIce is cold.\n"
+
+
+@pytest.mark.parametrize(
+    ("merge", "texts", "repeats"),
+    [
+        (False, ("Ice is cold.", "ice is cold", "ice is  cold .", "fire is hot", "Fire is hot!"), 1),
+        (True, ("Ice is cold.", "fire is hot", "Fire is hot!"), 1),
+    ],
+)
+def test_similar_premises_are_counted_and_merged(merge: bool, texts: tuple[str, ...], repeats: int) -> None:
+    reading = read_corpus(NEAR.encode(), name="f.txt", merge_similar=merge)
+    assert (reading.corpus.texts, reading.repeats, reading.similar, reading.read) == (texts, repeats, 2, 6)
+    assert "2" in str(reading)
 
 
 def test_columns_are_those_of_tables_and_lines_of_json() -> None:
@@ -231,7 +277,9 @@ def test_a_quotation_mark_of_a_tsv_spans_lines_or_is_a_character(text: str, text
 @pytest.mark.parametrize("name", ["f.csv", "f"])
 def test_the_first_line_may_name_the_delimiter(first: str, name: str) -> None:
     text = f"{first}\nid;text, as written;text\n1;a;ice\n".encode()
-    assert read_corpus(text, name=name).corpus.premises == (Premise("ice", "1"),)
+    assert read_corpus(text, name=name).corpus.premises == (
+        Premise("ice", "1", (("text, as written", "a"),)),
+    )
     with pytest.raises(FormatError, match="line 3"):
         read_corpus(f"{first}\nid;text\n1;ice;x;y\n".encode(), name="f.csv")
 

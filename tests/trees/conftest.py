@@ -217,16 +217,16 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
     def go() -> Path:
         folder = tmp_path / "migrations"
         shutil.copytree(migrations.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        script = folder / "versions" / "r0004_more.py"
+        script = folder / "versions" / "r0005_more.py"
         script.write_text(
             "import sqlalchemy as sa\nfrom alembic import op\n"
-            f"revision, down_revision = '0004', '{schema.REVISION}'\n"
+            f"revision, down_revision = '0005', '{schema.REVISION}'\n"
             "def upgrade():\n"
             "    op.add_column('trees', sa.Column('note', sa.Text))\n"
             "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
         )
         monkeypatch.setattr(migrations, "MIGRATIONS", folder)
-        monkeypatch.setattr(database_module, "REVISION", "0004")
+        monkeypatch.setattr(database_module, "REVISION", "0005")
         return script
 
     return go

@@ -58,7 +58,7 @@ def test_an_older_database_is_migrated_or_if_that_fails_left(
     script.write_text(script.read_text().replace("'no_such'", "'events'"))
     database = open_database(blank_url)
     with database.reading() as connection:
-        assert schema_revision(connection) == "0004"
+        assert schema_revision(connection) == "0005"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -44,6 +45,21 @@ def test_a_corpus_comes_back_as_it_came(store: CorpusStore, facts: CorpusInfo, d
         for unknown in ("00000000", "\ud800"):
             with pytest.raises(CorpusError):
                 call(unknown)
+
+
+def test_id_and_further_columns_stay_with_a_premise(store: CorpusStore) -> None:
+    premises = (Premise("ice is cold", "7", (("source", "book"), ("page", "3"))), Premise("fire is hot"))
+    info = store.add_corpus(Corpus("columns", premises), author="Ann")
+    store.correct(info.id, premises[0].key, "ice  is very cold", author="Ann")
+    corrected = replace(premises[0], text="ice  is very cold")
+    assert store.corpus(info.id).premises == (premises[1], corrected)
+    assert store.corpus(info.id, version=1).premises == premises
+
+
+def test_typed_premises_are_composed(store: CorpusStore, facts: CorpusInfo) -> None:
+    store.add(facts.id, ["cafe\u0301s \u202eroast"], author="Ann")
+    store.correct(facts.id, premise_key("caf\xe9s roast"), "the cafe\u0301", author="Ann")
+    assert store.corpus(facts.id).texts[-1] == "the caf\xe9"
 
 
 def test_an_archived_corpus_is_hidden_until_it_is_restored_or_changed(

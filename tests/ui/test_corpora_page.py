@@ -111,6 +111,25 @@ def test_a_column_without_a_usual_name_is_proposed_by_its_texts(ada: AppTest, sh
     )
 
 
+def test_columns_of_a_file_are_shown_and_searched(ada: AppTest, shared: Workspace) -> None:
+    facts = b"id,text,source\n7,Ice is cold.,book\n8,ice is cold,web\n9,fire is hot,web\n"
+    ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()
+    ada = named(ada.button, "Import").click().run()
+    corpus = ada.selectbox(key="corpus").value
+    assert shared.corpora.corpus(corpus).texts == ("Ice is cold.", "fire is hot"), (
+        "near-duplicates are merged"
+    )
+    assert ada.dataframe[0].value.to_dict("list") == {
+        "premise": ["Ice is cold.", "fire is hot"],
+        "id": ["7", "9"],
+        "source": ["book", "web"],
+    }
+    for words, scope, ids in (("web", "all columns", ["9"]), ("web", "premise", []), ("7", "id", ["7"])):
+        ada.text_input(key="find_facts").set_value(words)
+        ada = ada.selectbox(key=f"find_in-{corpus}").set_value(scope).run()
+        assert ada.dataframe[0].value["id"].tolist() == ids
+
+
 @pytest.fixture
 def kept_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a list send the label that it had when its option was picked, as a browser does."""

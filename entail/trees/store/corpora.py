@@ -8,14 +8,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
-from entail.data.text import SURROGATES, fold, quote
+from entail.data.text import SURROGATES, clean_premise, fold, quote
 from entail.errors import CorpusError
 from entail.settings import load_settings
 from entail.trees.store import schema
@@ -116,9 +117,8 @@ class CorpusStore:
                 if slot in self._corpora:
                     self._corpora.move_to_end(slot)
                     return self._corpora[slot]
-            query = sa.select(premises.text, premises.source_id).where(_in_version(corpus_id, number))
-            rows = connection.execute(query.order_by(premises.position))
-            corpus = Corpus(info.name, tuple(Premise(text, source_id) for text, source_id in rows))
+            rows = connection.execute(_select_premises(corpus_id, number).order_by(premises.position))
+            corpus = Corpus(info.name, tuple(map(_read_premise, rows)))
         with self._lock:
             self._corpora[slot] = corpus
             while len(self._corpora) > CACHED_CORPORA:
@@ -127,7 +127,7 @@ class CorpusStore:
 
     def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
         """Append premises; repeated ones are added once."""
-        premises = [text if isinstance(text, Premise) else Premise(text) for text in texts]
+        premises = [text if isinstance(text, Premise) else Premise(clean_premise(text)) for text in texts]
         _check_premises(premises)
         added = Corpus.of("added", premises)
         with self._changing(corpus_id) as (connection, name, live):
@@ -142,11 +142,12 @@ class CorpusStore:
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
         """Retire the premise with this key and add the corrected text at the end, in one version."""
+        text = clean_premise(text)
         _check_premises([Premise(text)])
         with self._changing(corpus_id) as (connection, name, live):
             if key not in live:
                 raise CorpusError(f"{name!r} has no premise {key!r}; it may have been retired")
-            premise = Premise(text, source_id=live[key])
+            premise = replace(live[key], text=text)
             if premise.key in live:
                 raise CorpusError(f"{quote(text)} is in {name!r} already; nothing was corrected")
             new = Corpus("corrected", (premise,))
@@ -196,13 +197,12 @@ class CorpusStore:
             return [CorpusChange(*row) for row in connection.execute(query.order_by(changes.version.desc()))]
 
     @contextmanager
-    def _changing(self, corpus_id: str) -> Iterator[tuple[sa.Connection, str, Mapping[str, str | None]]]:
-        """Yield a locked corpus: connection, name, and source ids of its premises by key."""
-        premises = schema.premises.c
+    def _changing(self, corpus_id: str) -> Iterator[tuple[sa.Connection, str, Mapping[str, Premise]]]:
+        """Yield a locked corpus: connection, name, and its premises by key."""
         with self._database.writing() as connection:
             info = _read_info(connection, corpus_id, lock=True)
-            query = sa.select(premises.key, premises.source_id).where(_in_version(corpus_id, info.version))
-            yield connection, info.name, {row.key: row.source_id for row in connection.execute(query)}
+            rows = connection.execute(_select_premises(corpus_id, info.version))
+            yield connection, info.name, {row.key: _read_premise(row) for row in rows}
 
 
 def insert_corpus(
@@ -253,7 +253,7 @@ def _check_premises(premises: Iterable[Premise]) -> None:
             )
         if not fold(text):
             raise CorpusError("the premise is empty")
-        _check_storable(f"{text}{premise.source_id or ''}", "a premise")
+        _check_storable("".join((text, premise.source_id or "", *chain(*premise.extra))), "a premise")
 
 
 def _check_storable(text: str, field: str) -> None:
@@ -305,6 +305,16 @@ def _in_version(corpus_id: str, version: int) -> sa.ColumnElement[bool]:
     )
 
 
+def _select_premises(corpus_id: str, version: int) -> sa.Select[Any]:
+    premises = schema.premises.c
+    columns = (premises.key, premises.text, premises.source_id, premises.extra)
+    return sa.select(*columns).where(_in_version(corpus_id, version))
+
+
+def _read_premise(row: sa.Row[Any]) -> Premise:
+    return Premise(row.text, row.source_id, tuple((row.extra or {}).items()))
+
+
 def _insert_version(
     connection: sa.Connection,
     corpus_id: str,
@@ -332,7 +342,8 @@ def _insert_version(
         position = connection.scalar(last)
         rows = [
             {"corpus_id": corpus_id, "position": at, "key": premise.key, "text": premise.text}
-            | {"source_id": premise.source_id, "added": version, "corrects": corrects}
+            | {"source_id": premise.source_id, "extra": dict(premise.extra) or None}
+            | {"added": version, "corrects": corrects}
             for at, premise in enumerate(added.premises, start=0 if position is None else position + 1)
         ]
         connection.execute(sa.insert(premises), rows)

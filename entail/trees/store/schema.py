@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0003"
+REVISION = "0004"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -97,6 +97,7 @@ premises = Table(
     Column("added", Integer, nullable=False),
     Column("retired", Integer),
     Column("corrects", String(16)),
+    Column("extra", JSON(none_as_null=True)),
     sa.UniqueConstraint("corpus_id", "key", "added"),
     sa.ForeignKeyConstraint(["corpus_id", "added"], _CHANGES, name="fk_premises_added_in"),
     sa.ForeignKeyConstraint(["corpus_id", "retired"], _CHANGES, name="fk_premises_retired_in"),

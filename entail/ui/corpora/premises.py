@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
 from entail.data.records import Premise
-from entail.data.text import count_of, quote
+from entail.data.text import count_of, fold, quote
 from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.store.corpora import CorpusChange, CorpusInfo
@@ -24,9 +24,25 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.start_question import open_start_with
 from entail.ui.shared.text import label, local
 
-_DETECTED = "UTF-8 or UTF-16"
-_ENCODINGS = (_DETECTED, "cp1252", "cp1250", "cp1251", "mac_roman")
-"""Encodings of a file, as Python calls them; the first is detected."""
+_ENCODINGS = {
+    "": "UTF-8 or UTF-16",
+    "cp1252": "Western Europe (Windows-1252)",
+    "cp1250": "Central Europe (Windows-1250)",
+    "cp1251": "Cyrillic (Windows-1251)",
+    "cp1253": "Greek (Windows-1253)",
+    "cp1254": "Turkish (Windows-1254)",
+    "cp1255": "Hebrew (Windows-1255)",
+    "cp1256": "Arabic (Windows-1256)",
+    "cp932": "Japanese (Shift-JIS)",
+    "gb18030": "Chinese, simplified (GB 18030)",
+    "big5hkscs": "Chinese, traditional (Big5)",
+    "cp949": "Korean (Windows-949)",
+    "mac_roman": "Western Europe (Mac)",
+}
+"""Encodings of a file by their names in Python; the first is detected."""
+
+_SHOWN = 5_000
+"""Premises in the table; more than anyone scrolls through, and few enough for a browser."""
 
 _NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
 """Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
@@ -36,6 +52,9 @@ The numbers are part of the keys of the fields, so that a saved input is cleared
 
 _STAY = partial(keep_picked, "corpus")
 """Stay with the corpus on the screen, though the default is another since a colleague's last edit."""
+
+_ANYWHERE, _PREMISE, _ID = "all columns", "premise", "id"
+"""Columns of the table of premises, and the choice of all."""
 
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
@@ -49,7 +68,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             return
         done = st.session_state.get(_IMPORTED, 0)
         file = st.file_uploader(
-            "Text (one premise a line), CSV, TSV, JSON or JSONL, also gzipped",
+            "Text (one premise a line), CSV, TSV, Excel, JSON or JSONL, also gzipped",
             key=f"corpus_file-{done}",
             max_upload_size=upload_limit(),
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json.",
@@ -60,10 +79,23 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             content, file_name = pasted.encode(), "Pasted premises.txt"  # as if they were a file
         else:
             content, file_name = file.getvalue(), file.name
-            help_ = "Excel on Windows writes cp1252 unless told to save as CSV UTF-8."
-            picked = st.selectbox("Encoding", _ENCODINGS, key=f"corpus_encoding-{done}", help=help_)
-            encoding = None if picked == _DETECTED else picked
+            encoding = (
+                st.selectbox(
+                    "Encoding",
+                    list(_ENCODINGS),
+                    format_func=_ENCODINGS.__getitem__,
+                    key=f"corpus_encoding-{done}",
+                    help="Excel writes the encoding of your Windows unless told to save as CSV UTF-8.",
+                )
+                or None
+            )
             column = _pick_column(content, file_name, encoding, key=f"corpus_column-{done}-{file_name}")
+        merges = st.checkbox(
+            "Merge near-duplicates",
+            value=True,
+            key=f"corpus_merge-{done}",
+            help="Keep one of premises that differ only in case, spaces or the full stop",
+        )
         name = st.text_input(
             "Name", key=f"corpus_name-{done}", max_chars=80, placeholder=corpus_name(file_name)
         )
@@ -78,7 +110,12 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             return
         with show_errors():
             reading = read_corpus(
-                content, name=file_name, column=column, encoding=encoding, skip_too_long=True
+                content,
+                name=file_name,
+                column=column,
+                encoding=encoding,
+                skip_too_long=True,
+                merge_similar=merges,
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file_name)
@@ -117,33 +154,57 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
             open_start_with(corpus_id=corpus.id)
         _draw_archive_button(shared, author, corpus)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
-    words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
-    matches = [p for p in premises if all(word in p.text.lower() for word in words)]
-    table = pd.DataFrame({"premise": [p.text for p in matches]})
-    if any(p.source_id for p in premises):
-        table["id"] = [p.source_id or "" for p in matches]
+    columns = list(dict.fromkeys(name for premise in premises for name, _ in premise.extra))
+    if any(premise.source_id for premise in premises):
+        columns.insert(0, _ID)
+    with st.container(horizontal=True):
+        words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise")
+        scope = (
+            st.selectbox("In", [_ANYWHERE, _PREMISE, *columns], key=f"find_in-{corpus.id}", width=160)
+            if columns
+            else _PREMISE
+        )
+    terms = fold(words).lower().split()
+    matches = [premise for premise in premises if _matches(premise, terms, scope)]
+    shown = [_cells(premise) for premise in matches[:_SHOWN]]
+    table = pd.DataFrame({name: [cells.get(name, "") for cells in shown] for name in (_PREMISE, *columns)})
     # The key has version and search, so that a selection never carries over to other rows.
-    search = f"facts-{corpus.id}-{' '.join(words)}"
+    search = f"facts-{corpus.id}-{scope}-{' '.join(terms)}"
     key = f"{search}-{corpus.version}"
     picked = st.dataframe(
         table,
         hide_index=True,
         height=320,
-        column_config={"premise": st.column_config.TextColumn(width="large")},
+        column_config={_PREMISE: st.column_config.TextColumn(width="large")},
         on_select="rerun",
         selection_mode="single-row",
         key=key,
     )
-    st.caption(f"{len(matches):,} of {len(premises):,} premises. Select one to correct or retire it.")
+    cut = f", the first {_SHOWN:,} shown" if len(matches) > _SHOWN else ""
+    st.caption(f"{len(matches):,} of {len(premises):,} premises{cut}. Select one to correct or retire it.")
     if is_locked_in_demo("corpora cannot be changed"):
         return
     rows = picked["selection"]["rows"]
-    if rows and rows[0] < len(matches):
+    if rows and rows[0] < len(shown):
         st.session_state[_SELECTED] = search, key, matches[rows[0]]
     selected = st.session_state.get(_SELECTED)
     # Another author's change makes a new table; the correction that is being typed stays.
     if selected is not None and selected[0] == search and (rows or selected[1] != key):
         _draw_premise(shared, author, corpus, selected[2])
+
+
+def _cells(premise: Premise) -> dict[str, str]:
+    """Return the cells of a premise by column."""
+    return {**dict(premise.extra), _ID: premise.source_id or "", _PREMISE: premise.text}
+
+
+def _matches(premise: Premise, terms: Sequence[str], scope: str) -> bool:
+    """Return whether the cells of a column, or of all, have all terms."""
+    if not terms:
+        return True
+    cells = _cells(premise)
+    text = fold(" ".join(cells.values()) if scope == _ANYWHERE else cells.get(scope, "")).lower()
+    return all(term in text for term in terms)
 
 
 def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
