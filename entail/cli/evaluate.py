@@ -143,7 +143,7 @@ def nli(
         "NAME",
     ] = None,
     judge: Annotated[
-        str | None, "Instead of an encoder: a judge such as nli-minilm, on all three labels.", "NAME"
+        str | None, "Instead of an encoder: a judge such as nli-minilm, on all labels.", "NAME"
     ] = None,
     direction: Annotated[
         bool, "Instead of entailment: which sentence of an entailment pair entails the other."
@@ -169,12 +169,12 @@ def nli(
         raise SettingsError("expected one of --judge, --direction and --dev, and no encoder with --judge")
     reading = load_nli(data, split=split)
     if judge is not None:
-        figures = _judge(reading, judge) | {"data": reading.source}
+        figures = _judge(reading, judge)
     else:
         name = encoder or active_or_packaged("direction")
         pairs = load_nli(dev, split=dev_split) if dev else None
         figures = _direction(reading, name) if direction else _entailment(reading, name, pairs)
-        figures |= {"split": split, "data": reading.to_json()}
+    figures |= {"split": split, "data": reading.to_json()}
     rival = ("length baseline", "length_baseline") if direction else ("majority class", "majority")
     figures["measured"] = result_rows(
         figures["revision"],

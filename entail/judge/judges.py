@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge
 
-from entail.data.nli.pairs import LABELS, NliPair
+from entail.data.nli.pairs import LABELS, NOT_ENTAILMENT, NliPair, standard_label
 from entail.data.text import fold
 from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.cross.encoder import CrossEncoder, cross_folder, list_cross, load_cross, open_cross
@@ -35,6 +35,8 @@ THRESHOLD = 0.5
 
 Classify = Callable[[Sequence[tuple[str, str]]], Values]
 """Pairs of premise and hypothesis -> outputs of a judge, shape (pairs, labels)."""
+
+Positions = np.ndarray[Any, np.dtype[np.int64]]
 
 _AT_ONCE = 256
 
@@ -175,7 +177,7 @@ def _load_stock(model: str | Path, device: str | None) -> tuple[str, str, tuple[
         ) from error
     # A classifier that was saved without its head has no names of labels either.
     names = {int(at): str(label).lower() for at, label in stock.config.id2label.items()}
-    labels = tuple(_standard_label(names[at]) for at in sorted(names))
+    labels = tuple(standard_label(names[at]) or names[at] for at in sorted(names))
     if labels.count("entailment") != 1:
         raise EncoderError(
             f"{entry.name}: expected a model of natural language inference, with one label 'entailment', "
@@ -190,16 +192,6 @@ def _load_stock(model: str | Path, device: str | None) -> tuple[str, str, tuple[
         return np.asarray(outputs, dtype=np.float64)
 
     return entry.name, str(entry.revision), labels, classify
-
-
-def _standard_label(label: str) -> str:
-    """Return the NLI label that a model's label means, or the label itself.
-
-    >>> [_standard_label(label) for label in ("entail", "contradictory", "not_entailment")]
-    ['entailment', 'contradiction', 'not_entailment']
-    """
-    starts = {"entail": "entailment", "neutral": "neutral", "contradict": "contradiction"}
-    return next((name for start, name in starts.items() if label.startswith(start)), label)
 
 
 def list_judges() -> list[str]:
@@ -221,19 +213,35 @@ def join_premises(premises: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class JudgeEvaluation:
-    """Probabilities of labels (pairs, 3) by a judge, and gold labels (pairs,) as positions in `LABELS`."""
+    """Probabilities of labels (pairs, 3) by a judge, and gold labels (pairs,), see `gold_labels`.
+
+    Where a pair is of data with two classes, neutral and contradiction are one class of all pairs.
+    """
 
     probabilities: Values = field(repr=False)
-    gold: np.ndarray[Any, np.dtype[np.int64]] = field(repr=False)
+    gold: Positions = field(repr=False)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Classes that are told apart: the three labels, or two."""
+        return LABELS if (self.gold < len(LABELS)).all() else (LABELS[0], NOT_ENTAILMENT)
+
+    @cached_property
+    def confusion(self) -> Positions:
+        """Pairs by gold class (rows) and most probable class, shape (classes, classes)."""
+        pairs = np.stack([self.gold, self.probabilities.argmax(axis=1)])
+        counts = np.zeros((len(self.classes),) * 2, dtype=np.int64)
+        np.add.at(counts, tuple(np.minimum(pairs, len(self.classes) - 1)), 1)
+        return counts
 
     @property
     def right(self) -> int:
-        """Number of pairs whose most probable label is gold."""
-        return int((self.probabilities.argmax(axis=1) == self.gold).sum())
+        """Number of pairs whose most probable class is gold."""
+        return int(self.confusion.trace())
 
     @property
     def accuracy(self) -> float:
-        """Share of pairs whose most probable label is gold."""
+        """Share of pairs whose most probable class is gold."""
         return self.right / len(self.gold)
 
     @property
@@ -244,21 +252,18 @@ class JudgeEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures: accuracies, Wilson's 95 % interval, the confusion matrix (rows: gold)."""
-        from sklearn.metrics import confusion_matrix
-
         interval = wilson_interval(self.right, len(self.gold))
         entailment = LABELS.index("entailment")
-        confusion = confusion_matrix(self.gold, self.probabilities.argmax(axis=1), labels=range(len(LABELS)))
         return {
             "n": len(self.gold),
             "accuracy": self.accuracy,
             "interval": list(interval) if interval else None,
-            "majority": float(confusion.sum(axis=1).max() / len(self.gold)),
+            "majority": float(self.confusion.sum(axis=1).max() / len(self.gold)),
             "entailment_accuracy": self.entailment_accuracy,
             "entailment_auprc": auprc(self.probabilities[:, entailment], self.gold == entailment),
             "confusion": {
-                label: dict(zip(LABELS, row.tolist(), strict=True))
-                for label, row in zip(LABELS, confusion, strict=True)
+                label: dict(zip(self.classes, row.tolist(), strict=True))
+                for label, row in zip(self.classes, self.confusion, strict=True)
             },
         }
 
@@ -270,9 +275,9 @@ def evaluate_outputs(outputs: Floats, pairs: Sequence[NliPair]) -> JudgeEvaluati
     return JudgeEvaluation(softmax(outputs.astype(np.float64), axis=1), gold_labels(pairs))
 
 
-def gold_labels(pairs: Sequence[NliPair]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the position of each pair's label in `LABELS`, shape (pairs,)."""
-    return np.array([LABELS.index(pair.label) for pair in pairs], dtype=np.int64)
+def gold_labels(pairs: Sequence[NliPair]) -> Positions:
+    """Return the position of each pair's label in `LABELS`, shape (pairs,); 3 is `not_entailment`."""
+    return np.array([(*LABELS, NOT_ENTAILMENT).index(pair.label) for pair in pairs], dtype=np.int64)
 
 
 def evaluate_judge(

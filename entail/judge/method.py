@@ -19,7 +19,7 @@ def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
 
 def preview(data: PairData, config: JudgeConfig) -> Preview:
     """Count the pairs of each label."""
-    from entail.data.nli.pairs import LABELS
+    from entail.data.nli.pairs import LABELS, NOT_ENTAILMENT
     from entail.judge.training import clean_pairs
 
     clean = clean_pairs(data.pairs, data.dev)
@@ -27,6 +27,7 @@ def preview(data: PairData, config: JudgeConfig) -> Preview:
         "rows with another label or that cannot be read": data.skipped,
         "pairs that were there before": clean.counts["repeated"],
         "pairs with two labels": clean.counts["with two labels"],
+        "pairs that do not tell neutral from contradiction": clean.counts[NOT_ENTAILMENT],
         "pairs that stand in dev, too": clean.counts["pairs of dev"],
     }
     return Preview.of(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from entail.data.nli.pairs import LABELS, NliPair
+from entail.data.nli.pairs import LABELS, NOT_ENTAILMENT, NliPair
 from entail.data.text import fold
 from entail.encoders.cross.encoder import HEAD, CrossParts, open_cross
 from entail.encoders.cross.pairs import Pair, cut_pairs
@@ -33,7 +33,7 @@ class CleanPairs:
 
 
 def clean_pairs(pairs: Sequence[NliPair], dev: Sequence[NliPair] = ()) -> CleanPairs:
-    """Leave out repeated pairs, pairs with two labels, and pairs of dev.
+    """Leave out repeated pairs, pairs with two labels, pairs of dev, and pairs of data with two classes.
 
     Pairs are the same if both texts are when folded (`entail.data.text.fold`).
 
@@ -46,14 +46,16 @@ def clean_pairs(pairs: Sequence[NliPair], dev: Sequence[NliPair] = ()) -> CleanP
     for pair in pairs:
         labels.setdefault(_key(pair), []).append(pair)
     outside = {key: group for key, group in labels.items() if key not in in_dev}
-    clean = tuple(group[0] for group in outside.values() if len({pair.label for pair in group}) == 1)
+    agreed = [group[0] for group in outside.values() if len({pair.label for pair in group}) == 1]
+    clean = tuple(pair for pair in agreed if pair.label != NOT_ENTAILMENT)
     return CleanPairs(
         clean,
         {
             "pairs": len(clean),
             **{label: sum(pair.label == label for pair in clean) for label in LABELS},
             "repeated": sum(len(group) - 1 for group in outside.values()),
-            "with two labels": len(outside) - len(clean),
+            "with two labels": len(outside) - len(agreed),
+            NOT_ENTAILMENT: len(agreed) - len(clean),
             "pairs of dev": sum(len(labels.get(key, ())) for key in in_dev),
         },
     )
@@ -122,7 +124,8 @@ def train_judge(
     labels = [label for label in LABELS if clean.counts[label]]
     if len(labels) < 2:
         left_out = ", ".join(
-            f"{name} {clean.counts[name]:,}" for name in ("pairs of dev", "repeated", "with two labels")
+            f"{name} {clean.counts[name]:,}"
+            for name in ("pairs of dev", "repeated", "with two labels", NOT_ENTAILMENT)
         )
         raise TrainingError(
             f"expected pairs of at least two labels to learn from, found {len(clean.pairs)} of "

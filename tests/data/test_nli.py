@@ -70,6 +70,18 @@ def test_official_jsonl() -> None:
     assert (reading.skipped, reading.unreadable) == (1, 0)
 
 
+@pytest.mark.parametrize("two", ["non-entailment", "not_entailment", "Not Entailed", "nonentailment"])
+def test_neutral_and_contradiction_are_one_class_of_some_data_sets(two: str) -> None:
+    rows = [("entails", "a"), (two, "b"), ("hidden", "c")]
+    reading = read_nli("\n".join(snli(label, "p", text) for label, text in rows).encode())
+    assert [pair.label for pair in reading.pairs] == ["entailment", "not_entailment"]
+    assert reading.counts == {"entailment": 1, "not_entailment": 1}
+    assert reading.other_labels == {"hidden": 1}
+    columns = {"premise": ["p", "q"], "hypothesis": ["a", "b"], "label": [0, 1]}
+    numbered = read_nli(parquet(columns, names=[two, "entailment"]), name="rte.parquet")
+    assert [pair.label for pair in numbered.pairs] == ["not_entailment", "entailment"]
+
+
 def test_official_text_takes_quotation_marks_as_they_are() -> None:
     rows = [
         MULTINLI,

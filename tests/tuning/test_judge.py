@@ -22,6 +22,7 @@ from entail.judge.judges import (
     JudgeEvaluation,
     NliJudge,
     evaluate_judge,
+    gold_labels,
     list_judges,
 )
 from entail.judge.training import clean_pairs, train_judge
@@ -120,11 +121,12 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
     rain = NliPair("it rains", "it is wet", "entailment")
     both = [NliPair("a", "b", "neutral"), NliPair("a ", " b", "contradiction")]
+    both.append(NliPair("a", "d", "not_entailment"))
     clean = clean_pairs([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
     assert clean.pairs == (rain,)
     assert clean.counts == {
         **{"pairs": 1, "entailment": 1, "neutral": 0, "contradiction": 0},
-        **{"repeated": 2, "with two labels": 1, "pairs of dev": 1},
+        **{"repeated": 2, "with two labels": 1, "pairs of dev": 1, "not_entailment": 1},
     }
 
 
@@ -169,10 +171,12 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
 def test_from_the_command_line(mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dev = tmp_path / "dev.jsonl"
     rows = [{"premise": p.premise, "hypothesis": p.hypothesis, "label": p.label} for p in pairs(12, seed=1)]
+    rows.append({**rows[0], "label": "-"})
     dev.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert main(["evaluate", "nli", "--data", str(dev), "--judge", "mine", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 12, pytest.approx(1 / 3))
+    assert figures["data"]["skipped"]["other_labels"] == {"-": 1}
     assert main(["evaluate", "nli", "--data", str(dev), "--judge", "nli-minilm", "--json"]) == 1
 
 
@@ -210,6 +214,18 @@ def test_figures_by_hand() -> None:
     assert figures["interval"][0] < 0.75 < figures["interval"][1]
     with pytest.raises(EvaluationError, match="expected at least one pair"):
         evaluate_judge([], NliJudge.__new__(NliJudge))
+
+
+def test_neutral_and_contradiction_are_one_class_where_the_data_says_so() -> None:
+    labels: list[Any] = ["entailment", "not_entailment", "not_entailment", "neutral", "not_entailment"]
+    gold = gold_labels([NliPair("p", str(i), label) for i, label in enumerate(labels)])
+    values = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.2, 0.7], [0.4, 0.3, 0.3]]
+    figures = JudgeEvaluation(np.array(values), gold).to_json()
+    assert figures["accuracy"] == figures["majority"] == 0.8
+    assert figures["confusion"] == {
+        "entailment": {"entailment": 1, "not_entailment": 0},
+        "not_entailment": {"entailment": 1, "not_entailment": 3},
+    }
 
 
 def classifier(folder: Path, tiny: Path, labels: Sequence[str]) -> Any:

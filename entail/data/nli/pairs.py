@@ -10,15 +10,17 @@ table            CSV or TSV with such columns, quoted as spreadsheets do; counte
 parquet          the same columns, see `entail.data.tables`
 ===============  ===================================================================================
 
-Sentences are kept as they stand, white space at their ends included: baselines count characters.
+Sentences are kept as they stand, white space at their ends included: baselines count characters. HANS, RTE
+and their like have two classes, `entailment` and `not_entailment`: neutral and contradiction are one there.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from entail.data.reading import Source, shorten, source_name
 from entail.data.tables import (
@@ -32,9 +34,20 @@ from entail.data.tables import (
 from entail.data.text import is_blank
 from entail.errors import FormatError, SettingsError
 
-Label = Literal["entailment", "neutral", "contradiction"]
-LABELS: tuple[Label, ...] = get_args(Label)
+Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
+LABELS: tuple[Label, ...] = get_args(Label)[:3]
 """Labels in the order in which data sets of the Hub number them, from 0."""
+
+NOT_ENTAILMENT: Final = "not_entailment"
+"""Label of data with two classes: neutral or contradiction."""
+
+_LABEL: Mapping[Label, re.Pattern[str]] = {
+    "entailment": re.compile("e|entail.*"),
+    "neutral": re.compile("n|neutral.*"),
+    "contradiction": re.compile("c|contradict.*"),
+    NOT_ENTAILMENT: re.compile("no[nt][-_ ]?entail.*"),
+}
+"""Spellings of data sets and models, in lower case; ANLI has the first letters."""
 
 MAX_NLI_BYTES = 2_000_000_000
 """Size limit of a file; official training files unpack to 500 MB."""
@@ -76,7 +89,7 @@ class NliReading:
     """The pairs of a file in its order, repeated ones too, and counts of the rows left out.
 
     Attributes:
-        other_labels: Label -> rows left out because it is none of the three; `-` stands for no agreement.
+        other_labels: Label -> rows left out because it is unknown; `-` stands for no agreement.
         empty: Rows left out because a sentence has no visible character.
         unreadable: Rows left out because they do not fit the header.
         problems: Messages for the first of these, each with file and line.
@@ -93,7 +106,8 @@ class NliReading:
     def counts(self) -> dict[Label, int]:
         """Label -> pairs."""
         counter = Counter(pair.label for pair in self.pairs)
-        return {label: counter[label] for label in LABELS}
+        usual = () if counter[NOT_ENTAILMENT] else LABELS
+        return {label: counter[label] for label in _LABEL if counter[label] or label in usual}
 
     @property
     def skipped(self) -> int:
@@ -142,7 +156,7 @@ def read_nli(
             Hub and always in Parquet; elsewhere orders differ, so numbers are no labels.
 
     Raises:
-        FormatError: If the file cannot be read, lacks a column, or has no pair with one of the three labels.
+        FormatError: If the file cannot be read, lacks a column, or has no pair with a known label.
         SettingsError: If the file has no such split, or none at all.
     """
     file_name = source_name(source, name)
@@ -189,7 +203,7 @@ def read_nli(
         labels = f"; labels: {', '.join(map(repr, list(other)[:5]))}" if other else ""
         first = f"; the first unreadable row: {problems[0]}" if problems else ""
         raise FormatError(
-            f"expected at least one pair of {', '.join(LABELS)}, found {reading}{labels}{first}",
+            f"expected at least one pair of {', '.join(_LABEL)}, found {reading}{labels}{first}",
             source=file_name,
         )
     return reading
@@ -220,7 +234,16 @@ def _columns(names: Sequence[str], source: str) -> dict[str, str]:
 def _label(text: str, order: Sequence[str]) -> Label | None:
     if text.isdecimal() and len(text) < 10 and int(text) < len(order):
         text = order[int(text)]
-    return next((label for label in LABELS if label == text.lower()), None)
+    return standard_label(text)
+
+
+def standard_label(text: str) -> Label | None:
+    """Return the label that a data set or a model calls so, None for any other text.
+
+    >>> [standard_label(text) for text in ("entails", "CONTRADICTORY", "non-entailment", "hidden")]
+    ['entailment', 'contradiction', 'not_entailment', None]
+    """
+    return next((label for label, spelling in _LABEL.items() if spelling.fullmatch(text.lower())), None)
 
 
 def _relation(row: Row, column: str | None) -> Label | None:
