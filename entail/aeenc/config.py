@@ -40,14 +40,14 @@ class AeencConfig(LossOptions, TrainingConfig):
         Ge(0),
         "Weight of the squared distance to the vectors at the start, of base or initial; 0: none",
     ] = 0.02
-    gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = False
+    gold: Annotated[bool, "Train on triplets of the reference trees: parent, child and distractor"] = False
     rounds: Annotated[int, Ge(0), "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 0
     k: Annotated[int, Ge(1), "Premises retrieved per query in an ACS round, K"] = 20
     live_k: Annotated[
         int,
         Ge(0),
-        "ACS at every step: the K nearest premises under the current weights that are not gold become hard "
-        "negatives; needs towers=single; 0: none",
+        "ACS at every step: of the K nearest premises under the current weights those that are no reference "
+        "become hard negatives; needs towers=single; 0: none",
     ] = 100
     spare_equals: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""Training data of AE-Enc: gold trees in files, or the decisions of a team in the database."""
+"""Training data of AE-Enc: reference trees in files, or the decisions of a team in the database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TrainingData:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSource:
-    """Gold trees and a corpus in files, or the decisions of a team on one of its corpora.
+    """Reference trees and a corpus in files, or the decisions of a team on one of its corpora.
 
     Raises:
         SettingsError: If not exactly one of both is given.
@@ -82,11 +82,12 @@ class TreeSource:
         from entail.data.entailment_bank.trees import read_trees
         from entail.training.cards.sources import TEAM
 
-        dev = tuple(read_trees(self.dev)) if self.dev else ()
+        dev = tuple(read_trees(self.dev, name=self.dev.name)) if self.dev else ()
         if self.from_log is None:
             assert self.corpus is not None
             assert self.trees is not None
-            original, trees = self._read_corpus(self.corpus), tuple(read_trees(self.trees))
+            original = self._read_corpus(self.corpus)
+            trees = tuple(read_trees(self.trees, name=self.trees.name))
             if self.hold_out is not None and not dev:
                 trees, dev = hold_out(trees, every=self.hold_out)
             corpus = training_corpus(original, trees=trees) if self.extend else original

@@ -90,12 +90,12 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
         "rows of questions that cannot be read": len(data.reading.problems),
         "rows of facts that cannot be read": len(data.facts.problems),
         "rows of facts whose uid was there before": len(data.facts.repeats),
-        "gold facts that are in no table": len(missing_gold(data.questions, data.facts)),
+        "reference facts that are in no table": len(missing_gold(data.questions, data.facts)),
     }
     return Preview.of(
         counts={
-            "questions": len(data.questions),
-            "gold facts": len(gold),
+            "questions": len({q.id for q, *_ in gold}),
+            "reference facts": len(gold),
             "facts": len(data.facts),
             "dev questions": len(data.dev),
         },

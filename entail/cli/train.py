@@ -121,7 +121,10 @@ def _submit(method: Method, config: Any, source: Source, out: str, device: str |
 
     jobs = Jobs()
     name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
-    job = jobs.submit(method.name, config, source, name=name, by=login_name(), device=device)
+    with progress_bar() as progress:
+        job = jobs.submit(
+            method.name, config, source, name=name, by=login_name(), device=device, progress=progress
+        )
     state = f"queued as number {job.queue_position}" if job.queue_position else job.state
     text = f"job {job.id}: {job.name} from {job.spec.about}, {state}\n`entail jobs show {job.id}` shows it"
     return Report(data=job.to_json(), text=text)

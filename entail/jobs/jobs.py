@@ -26,10 +26,11 @@ from entail.data.writing import write_bytes, write_text
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.folder import JobFolder, is_locked, list_workers, lock_file, staging_folder
 from entail.jobs.record import RESUMABLE, TODO, Job, JobSpec, Status, Worker
+from entail.progress import ProgressCallback
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
-from entail.training.method import method
-from entail.trees.review.decisions import check_name
+from entail.training.method import Method, method
+from entail.trees.review.decisions import check_name, read_source
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
@@ -67,8 +68,9 @@ class Jobs:
         by: str,
         device: str | None = None,
         about: str | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Job:
-        """Queue a training, and start a worker if there is none.
+        """Queue a training after its data were read once, and start a worker if there is none.
 
         Args:
             method_name: One of `methods()`.
@@ -78,9 +80,11 @@ class Jobs:
             by: Author of the job.
             device: Device to train on; None: the worker's setting.
             about: Description of the data for people; default: that of the source.
+            progress: Progress of reading the data.
 
         Raises:
             JobError: If there is no such method, a file is missing, or the job cannot be written.
+            EntailError: If the data cannot be read or hold nothing to train on, see `check_data`.
             SettingsError: If a value has another type.
             TrainingError: If the name is malformed or taken, or settings exclude each other.
         """
@@ -100,6 +104,7 @@ class Jobs:
             at=now,
             device=device,
         )
+        check_data(trainer, config, source, progress=progress)
         with self._lock_submission():
             for other in self.jobs():
                 if other.open and other.name.lower() == name.lower():
@@ -343,6 +348,35 @@ def prune(folder: Path, used: Collection[str]) -> None:
             if file not in paths and time.time() - file.stat().st_mtime > MAX_AGE:
                 file.unlink()
                 file.parent.rmdir()
+
+
+def check_data(
+    trainer: Method,
+    config: Any,  # noqa: ANN401 - the method's own
+    source: Any,  # noqa: ANN401 - the method's own
+    *,
+    progress: ProgressCallback | None = None,
+) -> None:
+    """Check that a training can read its data, by its own reader; data sets of the Hub are left unread.
+
+    Raises:
+        EntailError: If a file cannot be read; with its name and line.
+        JobError: If nothing is left to train on.
+    """
+    is_elsewhere = getattr(source, "is_elsewhere", None)
+    paths = [
+        path for value in vars(source).values() for path in (value if isinstance(value, tuple) else [value])
+    ]
+    if is_elsewhere and any(isinstance(path, Path) and is_elsewhere(path) for path in paths):
+        return
+    data = read_source(source, progress=progress)
+    if trainer.preview is None:
+        return
+    preview = trainer.preview(data, config)
+    name, count = next(iter(preview.counts.items()))
+    if not count:
+        left_out = "; ".join(f"left out: {number:,} {reason}" for reason, number in preview.left_out.items())
+        raise JobError(f"{source}: expected {name} to train on, found none{left_out and f' ({left_out})'}")
 
 
 def absolute(source: object) -> dict[str, Any]:

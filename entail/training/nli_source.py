@@ -119,7 +119,9 @@ class PairSource:
 
 def load_pairs(file: Path, split: str | None, usual: str) -> NliReading:
     """Return the pairs of a file or a data set of the Hub, there by default those of the usual split."""
+    from entail.data.nli.pairs import read_nli
     from entail.evaluation.nli.sources import is_on_hub, load_nli
 
-    on_hub = is_on_hub(str(file))
-    return load_nli(str(file) if on_hub else file, split=split or (usual if on_hub else None))
+    if is_on_hub(str(file)):
+        return load_nli(str(file), split=split or usual)
+    return read_nli(file, split=split, name=file.name)

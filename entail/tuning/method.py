@@ -81,7 +81,7 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
     if isinstance(config, TuningConfig):
         counts["entailments of other pairs"] = len(data.nli)
     left_out = {
-        "questions without a gold passage in the pool": examples.without_gold,
+        "questions without a reference passage in the pool": examples.without_gold,
         "dev questions without one": data.dev.without_gold if data.dev else 0,
     }
     return Preview.of(

@@ -33,7 +33,7 @@ class PassageData:
 
 @dataclass(frozen=True, kw_only=True)
 class PassageSource:
-    """Questions with gold passages, in the formats of retrieval data sets.
+    """Questions with reference passages, in the formats of retrieval data sets.
 
     Raises:
         SettingsError: If there are no questions.
@@ -41,7 +41,7 @@ class PassageSource:
 
     questions: Annotated[
         Path | None,
-        "Questions with gold passages: SQuAD or DPR JSON, NQ-open, or a BEIR folder",
+        "Questions with reference passages: SQuAD or DPR JSON, NQ-open, or a BEIR folder",
     ] = None
     passages: Annotated[
         tuple[Path, ...],
@@ -58,7 +58,9 @@ class PassageSource:
 
     def __post_init__(self) -> None:
         if self.questions is None:
-            raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
+            raise SettingsError(
+                "expected --questions FILE; give questions with reference passages to learn from"
+            )
         check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
@@ -93,7 +95,7 @@ class PassageSource:
 
 @dataclass(frozen=True, kw_only=True)
 class TuningSource(PassageSource):
-    """Questions with gold passages, and entailment pairs to mix in."""
+    """Questions with reference passages, and entailment pairs to mix in."""
 
     nli: Annotated[tuple[Path, ...], "Entailment pairs to mix in: files, or Hub data sets such as snli"] = ()
 

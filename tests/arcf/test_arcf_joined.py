@@ -103,7 +103,7 @@ def test_training_data_are_previewed(release: dict[str, Path]) -> None:
     how = method("arcf")
     source = WorldtreeSource(tables=release["tables"], questions=release["train"], dev=release["dev"])
     summary = preview(source.read(), how.make_config({}))
-    assert summary.counts == {"questions": 18, "gold facts": 54, "facts": 96, "dev questions": 6}
+    assert summary.counts == {"questions": 18, "reference facts": 54, "facts": 96, "dev questions": 6}
     assert summary.left_out == {}
     assert (len(summary.rows), summary.rows[0][3]) == (54, "CENTRAL")
     assert absolute(source)["tables"] == str(release["tables"])

@@ -1,13 +1,15 @@
 """Events of a training and their points for charts; files that a job reads."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 
-from entail.errors import JobError
+from entail.data.bundled import sample_dir
+from entail.errors import EntailError, JobError
 from entail.jobs import jobs as module
 from entail.jobs.events import EventFile, EventWriter, panels, read_events
 from entail.jobs.jobs import Jobs, absolute, store
@@ -126,7 +128,10 @@ def test_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_delete_prunes_the_inputs(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus, trees = jobs.keep_file("facts.txt", b"ice is cold"), jobs.keep_file("trees.jsonl", b"{}")
+    corpus, trees = (
+        jobs.keep_file(name, (sample_dir() / name).read_bytes())
+        for name in ("premises.jsonl.gz", "trees.jsonl.gz")
+    )
     monkeypatch.setattr(module, "MAX_AGE", -1.0)
     source = {"corpus": corpus, "trees": trees}
     first, second = (jobs.submit("aeenc", {}, source, name=name, by="Ann") for name in ("one", "two"))
@@ -139,3 +144,41 @@ def test_delete_prunes_the_inputs(jobs: Jobs, tmp_path: Path, monkeypatch: pytes
     unused = jobs.keep_file("more.txt", b"fire is hot")
     jobs.keep_file("others.txt", b"snow is white")
     assert not unused.exists()
+
+
+SQUAD = json.dumps({"data": [{"title": "Ice", "paragraphs": [{"context": "Ice is cold.", "qas": []}]}]})
+PAIRS = "premise,hypothesis,label\nIt rains.,It is wet.,entailment\n"
+ASKED = (
+    "questionID\tAnswerKey\tquestion\texplanation\tflags\nq1\tA\tIce? (A) cold (B) hot\tu9|CENTRAL\tREADY\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "files", "message"),
+    [
+        ("arcf", {"tables": "", "questions": SQUAD}, "questions.txt, line 1: expected WorldTree's columns"),
+        ("arcf", {"tables": "", "questions": ASKED}, "expected questions to train on, found none"),
+        ("judge", {"pairs": SQUAD}, "expected columns premise, hypothesis and label"),
+        ("gausscse", {"pairs": PAIRS.replace("entailment", "neutral")}, "expected triplets"),
+        ("dpr", {"questions": PAIRS}, "questions.txt"),
+        ("tuning", {"questions": SQUAD}, "expected"),
+        ("aeenc", {"corpus": "ice is cold", "trees": '\n{"id": "t1"}'}, "trees.txt, line 2"),
+        ("reranker", {"corpus": "ice is cold", "trees": SQUAD}, "trees.txt, line 1"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_are_refused_before_the_queue(
+    jobs: Jobs, tmp_path: Path, method: str, files: dict[str, str], message: str
+) -> None:
+    source = {}
+    for field, text in files.items():
+        file = tmp_path / f"{field}.txt"
+        file.write_text(text, encoding="utf-8")
+        source[field] = [str(file)] if field == "pairs" else str(file)
+    if "tables" in files:
+        (tmp_path / "tables").mkdir()
+        (tmp_path / "tables" / "A.tsv").write_text("THING\t[SKIP] UID\nice is cold\tu1\n", encoding="utf-8")
+        source["tables"] = str(tmp_path / "tables")
+    with pytest.raises(EntailError, match=re.escape(message)) as raised:
+        jobs.submit(method, {}, source, name="mine", by="Ann")
+    assert str(tmp_path) not in str(raised.value), "a page shows no path of the server"
+    assert jobs.jobs() == []

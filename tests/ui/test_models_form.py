@@ -22,7 +22,7 @@ from entail.training.nli_source import PairSource
 from entail.trees.log.acts import Accept, Create
 from entail.ui.shared.form import MAX_COMMON, setting_label
 from entail.ui.shared.resources import Workspace, jobs
-from tests.ui.conftest import named, said
+from tests.ui.conftest import named, said, settled
 
 ROOT = Path(__file__).parents[2]
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
@@ -30,6 +30,10 @@ PAIRS = (
     NliPair("A dog runs in a park.", "An animal moves.", "entailment"),
     NliPair("A dog runs in a park.", "It sleeps.", "contradiction"),
     NliPair("Two girls sing.", "Girls sing.", "entailment"),
+)
+ASKED = (
+    "questionID\tAnswerKey\tquestion\texplanation\tflags\n"
+    "q1\tA\tWhat is ice? (A) cold (B) hot\tu1|CENTRAL\tSUCCESS\n"
 )
 HUB_SET = "A data set on the Hub …"
 View = Callable[..., AppTest]
@@ -41,7 +45,7 @@ def start(app: AppTest) -> Any:
 
 def submitted(app: AppTest) -> Job:
     """Return the job of the form, the only one."""
-    start(app).click().run()
+    settled(start(app).click().run())
     (job,) = jobs().jobs()
     return job
 
@@ -141,7 +145,7 @@ def test_a_method_of_another_package_is_queued(view: View) -> None:
     assert [n.label for n in app.number_input] == ["Seed", "Steps", "Pace"]
     assert named(app.selectbox, "Trouble").options[:2] == ["none", "nan"]
     named(app.text_input, "Encoder name").set_value("minilm")
-    start(app).click().run()
+    settled(start(app).click().run())
     assert "an encoder 'minilm' exists" in said(app)
     named(app.number_input, "Steps").set_value(7)
     named(app.number_input, "Seed").set_value(3)
@@ -180,7 +184,8 @@ def test_files_of_the_data_folder_are_offered_and_no_path_is_typed(view: View) -
     tables = home / "worldtree" / "mine" / "tables"
     tables.mkdir(parents=True)
     questions = tables.parent / "questions.tsv"
-    questions.write_text("", encoding="utf-8")
+    (tables / "KINDOF.tsv").write_text("THING\t[SKIP] UID\nice is cold\tu1\n", encoding="utf-8")
+    questions.write_text(ASKED, encoding="utf-8")
     (home / "secret.txt").write_text("", encoding="utf-8")
     app = form(view, "arcf")
     offered = named(app.selectbox, "Tables").options
@@ -230,7 +235,7 @@ def test_decisions_of_the_team_begin_with_gentle_settings_at_the_active_retrieve
     assert job.spec.config["initial"] == "", "a whole model ranks the corpus"
     trained("mine")
     promote("mine", by="Ada", corpus="sky", anyway=True)
-    start(view(job="new")).click().run()
+    settled(start(view(job="new")).click().run())
     job = next(job for job in jobs().jobs() if job.name == "team-sky-2")
     assert (job.spec.config["base"], job.spec.config["initial"]) == ("tiny", "mine")
 

@@ -16,7 +16,7 @@ from entail.jobs.record import Ending, Outcome, make_outcome
 from entail.progress import Progress
 from entail.ui.models.job import describe
 from entail.ui.shared.resources import jobs
-from tests.ui.conftest import keys, named, said
+from tests.ui.conftest import keys, named, said, settled
 from tests.ui.job_runs import end, rewrite, submit, train
 
 View = Callable[..., AppTest]
@@ -167,7 +167,7 @@ def test_settings_are_duplicated(view: View) -> None:
     assert app.query_params["like"] == job.id
     assert named(app.number_input, "Steps").value == 41
     named(app.number_input, "Steps").set_value(42).run()
-    named(app.button, "Start training").click().run()
+    settled(named(app.button, "Start training").click().run())
     newest = jobs().jobs()[0]
     assert (newest.spec.config["steps"], newest.spec.config["pace"]) == (42, 0.5)
     assert (newest.spec.source, newest.spec.about) == (job.spec.source, job.spec.about)

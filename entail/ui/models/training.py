@@ -12,6 +12,7 @@ import streamlit as st
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.jobs.record import Job
+from entail.progress import ProgressCallback
 from entail.registry.models import active
 from entail.runtime.tasks import TaskGroup
 from entail.training.fields import values_of
@@ -29,6 +30,8 @@ from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
 _PREVIEWS = TaskGroup("training previews", failure="the training data could not be read")
+_STARTS = TaskGroup("training starts", failure="the training could not be queued")
+_STARTED = "training_start"
 _LIKE, _DEFAULT = "like", "default"
 _PRESETS = {"paper": "As in the paper", "decisions": "For few decisions"}
 _DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
@@ -36,6 +39,7 @@ _DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
 
 def draw_training(shared: Workspace, author: str | None) -> None:
     """Draw the job in the address, the form of a new training (`job=new`), or all jobs."""
+    _open_started()
     job = st.query_params.get("job")
     if job and job != NEW:
         draw_job(job, author)
@@ -203,18 +207,32 @@ def _draw_start(
     if author is None:
         ask_name("training")
     ready = author is not None and source is not None and config is not None
-    if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
+    inputs, queue = f"{name} {device} {method.name} {source!r} {config!r}", jobs()
+
+    def submit(report: ProgressCallback) -> Job:
         assert choice is not None
-        with show_errors():
-            job = jobs().submit(
-                method.name,
-                config,
-                source,
-                name=name.strip(),
-                by=str(author),
-                device=device or None,
-                about=choice.about,
-            )
-            st.session_state["trainings_begun"] = started + 1
-            open_job(job.id)
-            st.rerun()
+        return queue.submit(
+            method.name,
+            config,
+            source,
+            name=name.strip(),
+            by=str(author),
+            device=device or None,
+            about=choice.about,
+            progress=report,
+        )
+
+    if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
+        start_task(_STARTS, inputs, submit, slot=_STARTED)
+    if draw_result(_STARTS, inputs, Job, waiting="Checking the data …", slot=_STARTED) is not None:
+        st.rerun()
+
+
+def _open_started() -> None:
+    """Open the job that this session's start has queued meanwhile."""
+    inputs = st.session_state.get(_STARTED)
+    task = _STARTS.peek(inputs)
+    if task is not None and isinstance(task.value, Job):
+        _STARTS.drop(inputs)
+        st.session_state["trainings_begun"] = st.session_state.get("trainings_begun", 0) + 1
+        open_job(task.value.id)
