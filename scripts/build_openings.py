@@ -1,9 +1,10 @@
-"""Compute what Claims and Direction show first, so that a fresh installation encodes nothing for it.
+"""Compute what Claims, Direction and Chains show first, so that a fresh installation encodes nothing for it.
 
-    python scripts/build_openings.py [claims] [direction] [--out FOLDER]
+    python scripts/build_openings.py [claims] [direction] [chains] [--out FOLDER]
 
-Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders) and
-`direction.json` (Gaussians of the example pair by the packaged encoder). Each names the revisions that made
+Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders), `direction.json`
+(Gaussians of the example pair by the packaged encoder) and `chain.json` (steps of the example by the packaged
+scorer). Each names the revisions that made
 it, and is not used for others: run this again when the sample, an example or one of these models changes.
 """
 
@@ -17,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-PARTS = ("claims", "direction")
+PARTS = ("claims", "direction", "chains")
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help="files to write (default: all)")
     parser.add_argument("--out", type=Path, default=sample_dir(), help="folder (default: the sample's)")
     args = parser.parse_args()
-    makers = {"claims": claim_lists, "direction": example_gaussians}
+    makers = {"claims": claim_lists, "direction": example_gaussians, "chains": example_chain}
     for part in args.parts or PARTS:
         name, content = makers[part]()
         file = args.out / name
@@ -77,6 +78,24 @@ def example_gaussians() -> tuple[str, Any]:
     rows = encoder.encode(EXAMPLE).values
     values = {text: [float(f"{value:.7g}") for value in row] for text, row in zip(EXAMPLE, rows, strict=True)}
     return FILE, StoredGaussians(encoder.revision, values)
+
+
+def example_chain() -> tuple[str, Any]:
+    """Return the steps of the example chain by the packaged scorer, as the Chains page builds them."""
+    from dataclasses import replace
+
+    from entail.arcf.chains.chain import Search, build_chain, corpus_facts
+    from entail.arcf.chains.example import EXAMPLE, FILE, StoredChain
+    from entail.arcf.scoring.scorer import load_scorer
+    from entail.data.bundled import sample_corpus
+    from entail.runtime.chains import make_builder
+    from entail.ui.chains.page import DEFAULT_K, DEFAULT_LENGTH
+
+    facts, scorer = corpus_facts(sample_corpus()), load_scorer("arcf-minilm", precision="auto")
+    builder = make_builder(facts, scorer, k=DEFAULT_K)
+    chain = build_chain(EXAMPLE, builder.steps, builder.around, Search(length=DEFAULT_LENGTH))
+    steps = [replace(step, scores=tuple(round(score, 4) for score in step.scores)) for step in chain.steps]
+    return FILE, StoredChain(scorer.revision, facts.digest, steps)
 
 
 if __name__ == "__main__":

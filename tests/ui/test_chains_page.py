@@ -87,7 +87,7 @@ def test_a_chain_can_be_changed_while_a_step_is_scored(
     for name, value in few.items():
         app.query_params[name] = value
     app = app.switch_page(PAGE).run()
-    while not app.get("progress") or "Scoring step 3" not in str(app.get("progress")[0].proto):
+    while not app.get("progress") or "Preparing step 3" not in str(app.get("progress")[0].proto):
         app = app.run()
     assert chain(app) == 2
     app = next(b for b in buttons(app, "chain-choose-") if "a rock is hard" in str(b.help)).click().run()

@@ -1,8 +1,9 @@
-"""First contents of Claims and Direction: they ship, and are of just the models that are packaged."""
+"""First contents of Claims, Direction and Chains: they ship, and are of just the models that are packaged."""
 
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.arcf.chains.chain import corpus_facts
+from entail.arcf.chains.example import EXAMPLE, find_steps
+from entail.arcf.scoring.scorer import list_scorers
 from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir
 from entail.encoders.catalogue import resolve
@@ -20,8 +24,9 @@ from entail.gausscse.example_pair import EXAMPLE as PAIR
 from entail.gausscse.example_pair import find_gaussians
 from entail.runtime.models import ModelCache
 from entail.runtime.tasks import Task
+from entail.ui.chains.page import DEFAULT_LENGTH
 from entail.ui.claims.fields import TUNING
-from tests.ui.conftest import html, opened, said
+from tests.ui.conftest import buttons, html, opened, said
 
 
 def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
@@ -75,6 +80,16 @@ def test_gaussians_are_of_the_packaged_model_alone() -> None:
     assert find_gaussians("gausscse-minilm@0", PAIR) is find_gaussians(gaussian, ("another",)) is None
 
 
+def test_the_steps_of_the_example_are_of_the_packaged_scorer_alone() -> None:
+    (scorer,) = (entry for entry in list_scorers() if entry.name == "arcf-minilm")
+    digest = corpus_facts(sample_corpus()).digest
+    chosen = sorted(find_steps(scorer.revision, digest, EXAMPLE), key=len)
+    assert [len(premises) for premises in chosen] == list(range(len(chosen)))
+    for changed in (("arcf-minilm@0", digest, EXAMPLE), (scorer.revision, "0", EXAMPLE)):
+        assert not find_steps(*changed)
+    assert not find_steps(scorer.revision, digest, replace(EXAMPLE, answer="another"))
+
+
 def test_damaged_files_are_left_to_the_models(tmp_path: Path) -> None:
     shutil.copytree(sample_dir(), tmp_path / "sample")
     content = json.loads((tmp_path / "sample" / LISTS).read_text(encoding="utf-8"))
@@ -90,6 +105,7 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.views.ChosenEncoder.take", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
+    monkeypatch.setattr("entail.ui.chains.page.take_scorer", lambda *_, **__: waiting)
     yield
     waiting.error = EntailError("the test has ended")
     waiting.done.set()  # a comparison that waits for it holds the lock of scoring
@@ -103,3 +119,6 @@ def test_the_pages_open_without_a_model(app: AppTest) -> None:
     app.query_params.clear()
     app = opened(app, "pages/Direction.py")
     assert len(app.metric) == 4
+    app.query_params.clear()
+    app = opened(app, "pages/Chains.py")
+    assert len(buttons(app, "chain-open-")) == DEFAULT_LENGTH

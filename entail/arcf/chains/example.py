@@ -1,7 +1,12 @@
-"""Example of a chain over the bundled corpus."""
+"""Example of a chain over the bundled corpus, which ships so that the first one needs no scorer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from entail.arcf.chains.chain import Step
+from entail.data.bundled import read_shipped, sample_dir
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, Question
 
@@ -23,3 +28,24 @@ EXAMPLE = Question(
     },
 )
 """Example over the bundled corpus, with its explanation."""
+
+FILE = "chain.json"
+"""File in the folder of the bundled corpus; `scripts/build_openings.py` writes it."""
+
+
+@dataclass(frozen=True)
+class StoredChain:
+    """Steps of the example over the premises of a digest, by the scorer of a revision."""
+
+    revision: str
+    digest: str
+    steps: list[Step]
+
+
+def find_steps(revision: str | None, digest: str, question: Question) -> Mapping[tuple[int, ...], Step]:
+    """Return the steps that ship by their chosen premises; none for another scorer, corpus or question."""
+    stored = read_shipped(sample_dir() / FILE, StoredChain)
+    key = (revision, digest, question.stem, question.answer)
+    if stored is None or key != (stored.revision, stored.digest, EXAMPLE.stem, EXAMPLE.answer):
+        return {}
+    return {step.chosen: step for step in stored.steps}

@@ -6,11 +6,12 @@ import hashlib
 import time
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 import streamlit as st
 
 from entail.arcf.chains.chain import Chain, Search, Step, corpus_facts, follow
-from entail.arcf.chains.example import EXAMPLE
+from entail.arcf.chains.example import EXAMPLE, find_steps
 from entail.arcf.scoring.scorer import Scorer, list_scorers
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.text import count_of
@@ -29,8 +30,8 @@ from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.link import Link
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.text import label, marked, words_of
-from entail.ui.shared.waiting import await_value, draw_progress
+from entail.ui.shared.text import label, marked, spoken, words_of
+from entail.ui.shared.waiting import draw_progress
 
 PARTS = ("facts", "question", "answer", "by")
 LINK = Link("chains", (*PARTS, "picks"), called={"facts": "corpus", "by": "scorer"})
@@ -53,10 +54,12 @@ _WAIT = 0.6
 
 @dataclass(frozen=True)
 class Source:
-    """Question and premises of a chain."""
+    """Premises and question of a chain, and its scorer, which is loaded where it is needed."""
 
     facts: FactTables
     question: Question
+    scorer: str
+    revision: str | None
 
     @property
     def about(self) -> str:
@@ -64,31 +67,44 @@ class Source:
         content = f"{self.facts.digest}\n{self.question.stem}\n{self.question.answer}"
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    def take_builder(self, *, wait: float) -> Task[Builder] | Task[Scorer]:
+        """Return the task that prepares the builder, or the one that loads its scorer before that."""
+        scorer: Scorer | None = None
+        if self.scorer != TFIDF:
+            loading = take_scorer(self.scorer, self.revision, wait=wait)
+            if loading.value is None:
+                return loading
+            scorer = loading.value
+        return take_builder(self.facts, scorer, k=DEFAULT_K, wait=wait)
+
 
 def draw_page(shared: Workspace) -> None:
     """Draw the fields, the chain, and the candidates of its open step."""
     if LINK.load_from_url():
         st.session_state.pop(_PICKS, None)
     source = _pick_source(shared)
-    builder = _pick_builder(source.facts) if source is not None else None
-    if source is None or builder is None:
+    if source is None:
         return
     linked = tuple(uid for uid in (LINK.requested("picks") or "").split(",") if uid)
     about, picks = st.session_state.setdefault(_PICKS, (source.about, linked))
     picks = picks if about == source.about else ()
     LINK.save_to_url(PARTS, further={"picks": ",".join(picks)} if picks else {})
-    _draw_chain(_build(source, builder, picks))
+    _draw_chain(_build(source, picks))
+    source.take_builder(wait=0)  # for what is asked next
 
 
 def _pick_source(shared: Workspace) -> Source | None:
-    """Draw the fields for premises and question; return None while one is missing."""
+    """Draw the fields for premises, scorer and question; return None while one is missing."""
     infos = {f"corpus-{info.id}": info for info in shared.corpora.corpora() if info.count}
     if not infos:
         st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return None
     names = {key: f"{info.name} ({info.count:,} premises)" for key, info in infos.items()}
     sample = next((key for key, info in infos.items() if info.name == SAMPLE_NAME), next(iter(infos)))
-    info = infos[LINK.pick("facts", "Premises", names, sample)]
+    left, right = st.columns([3, 2])
+    info = infos[LINK.pick("facts", "Corpus", names, sample, draw=left.selectbox)]
+    with right:
+        scorer, revision = _pick_scorer()
     corpus = shared.corpora.corpus(info.id, version=info.version)
     facts = finish(GROUNDS.get_or_start(("corpus", corpus.name, corpus.hash), lambda _: corpus_facts(corpus)))
     left, right = st.columns([3, 2])
@@ -104,33 +120,27 @@ def _pick_source(shared: Workspace) -> Source | None:
         return None
     if (stem, answer) == (EXAMPLE.stem, EXAMPLE.answer):
         st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
-    return Source(facts, Question("question", stem, answer, {}))
+    return Source(facts, Question("question", stem, answer, {}), scorer, revision)
 
 
-def _pick_builder(facts: FactTables) -> Builder | None:
-    """Draw the field of the scorer; return None while it is loaded or the premises are prepared."""
-    usable = {entry.name: entry for entry in list_scorers() if entry.problem is None}
+def _pick_scorer() -> tuple[str, str | None]:
+    """Draw the field of the scorer; return its name and revision, None for that of TF-IDF."""
+    revisions = {entry.name: entry.revision for entry in list_scorers() if entry.problem is None}
     draw_notice("chains")
-    first = sync_with_active("chains", "chains_by", list(usable)) or TFIDF
-    names = {name: model_label(name) for name in usable} | {TFIDF: "TF-IDF (keywords, baseline)"}
-    by = LINK.pick("by", "Scorer", names, first)
-    scorer: Scorer | None = None
-    if by != TFIDF:
-        scorer = await_value(take_scorer(by, usable[by].revision), waiting="Loading the scorer …")
-        if scorer is None:
-            return None
-    return await_value(take_builder(facts, scorer, k=DEFAULT_K), waiting="Preparing the premises …")
+    first = sync_with_active("chains", "chains_by", list(revisions)) or TFIDF
+    names = {name: model_label(name) for name in revisions} | {TFIDF: "TF-IDF (keywords, baseline)"}
+    name = LINK.pick("by", "Scorer", names, first)
+    return name, revisions.get(name)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """State of the page: the chain so far, the uids chosen by hand, and the step that is being scored."""
+    """State of the page: the chain so far, the uids chosen by hand, and the task that the next step needs."""
 
     source: Source
-    builder: Builder
     picks: tuple[str, ...]
     walk: Chain
-    making: Task[Step] | None
+    making: Task[Any] | None
 
     @property
     def opened(self) -> int:
@@ -152,22 +162,29 @@ class Scene:
         st.session_state["chains_open"] = (self.source.about, number)
 
 
-def _build(source: Source, builder: Builder, picks: tuple[str, ...]) -> Scene:
-    """Return the chain as far as its steps are scored; start the next one."""
-    making: list[Task[Step]] = []
+def _build(source: Source, picks: tuple[str, ...]) -> Scene:
+    """Return the chain as far as its steps are scored; start the next one. The example's steps ship."""
+    making: list[Task[Any]] = []
     until = time.monotonic() + _WAIT
+    stored = find_steps(source.revision, source.facts.digest, source.question)
 
     def step_of(premises: tuple[int, ...]) -> Step | None:
-        task = take_step(builder, source.question, premises, wait=max(0.0, until - time.monotonic()))
-        if task.value is None:
-            making.append(task)
-        return task.value
+        if premises in stored:
+            return stored[premises]
+        task: Task[Any] = source.take_builder(wait=max(0.0, until - time.monotonic()))
+        if isinstance(task.value, Builder):
+            left = max(0.0, until - time.monotonic())
+            task = take_step(task.value, source.question, premises, wait=left)
+        if isinstance(task.value, Step):
+            return task.value
+        making.append(task)
+        return None
 
     positions = [source.facts.positions.get(uid.lower()) for uid in picks]
     # After an unknown or retired premise the picks no longer apply.
     valid_positions = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
     walk = follow(step_of, Search(length=DEFAULT_LENGTH), premises=valid_positions)
-    return Scene(source, builder, picks, walk, making[0] if making else None)
+    return Scene(source, picks, walk, making[0] if making else None)
 
 
 def end_message(walk: Chain) -> str:
@@ -209,7 +226,7 @@ def _draw_facts(scene: Scene) -> None:
     for number, (fact, step) in enumerate(zip(walk.facts, walk.steps, strict=False)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                str(number + 1),
+                spoken(str(number + 1), f"Show the candidates of step {number + 1}"),
                 key=f"chain-open-{number}-{scene.uid(fact)}",
                 type="primary" if number == scene.opened else "secondary",
                 on_click=scene.open,
@@ -222,7 +239,7 @@ def _draw_facts(scene: Scene) -> None:
             notes = f"{step.scores[rank - 1]:.3f}, rank {rank} of {len(step.candidates):,}{hand}"
             _draw_sentence(scene, fact, words, notes)
     if scene.making is not None:
-        draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
+        draw_progress(scene.making, waiting=f"Preparing step {len(walk.steps) + 1} …")
     else:
         st.info(end_message(walk), icon=":material/flag:")
     if is_truncated(walk):
@@ -262,7 +279,7 @@ def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: froz
     text = label(scene.source.facts.texts[fact], longest=80)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            str(rank),
+            spoken(str(rank), f"{'Chosen' if is_chosen else 'Choose'}: {scene.source.facts.texts[fact]}"),
             icon=":material/check:" if is_chosen else ":material/add:",
             key=f"chain-choose-{number}-{scene.uid(fact)}",
             disabled=is_chosen,

@@ -27,6 +27,15 @@ def label(text: str, *, longest: int | None = None) -> str:
     return _MARKDOWN.sub(r"\\\1", _EMOJI.sub(":\u200b", flat))
 
 
+def spoken(visible: str, name: str) -> str:
+    """Return a button's label with its name for screen readers, which `page.css` hides from sight.
+
+    >>> spoken("2", "Choose snow")
+    '2 :gray[Choose snow]'
+    """
+    return f"{visible} :gray[{label(name)}]".strip()
+
+
 _SMALL = frozenset(
     """
     and are but can for from has have her his how into its not off one our out over she some such than that
