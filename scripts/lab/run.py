@@ -121,7 +121,7 @@ class Laboratory:
     def member(self, name: str, seed: int) -> Model:
         """Return the model of an arm and a seed."""
         arm, lab = self.arms[name], self.experiment
-        presets = method(lab.method).presets
+        presets = method(lab.method).presets if arm.preset else {}
         key = digest(
             {
                 "method": lab.method,
