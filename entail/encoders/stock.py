@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from entail.encoders.bert.lora import NO_EFFECT, PREFIX
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import device_name
 from entail.encoders.gaussian.form import HEAD, Pooling
-from entail.encoders.weights import require_finite
+from entail.encoders.weights import SETTINGS, modules, require_finite
 from entail.errors import EncoderError, EntailError
 
 if TYPE_CHECKING:
@@ -27,9 +28,15 @@ _log = logging.getLogger(__name__)
 
 
 def sentence_transformer(
-    encoder: str | Path | EncoderEntry, *, tower: Tower = "query", device: str | None = None
+    encoder: str | Path | EncoderEntry,
+    *,
+    tower: Tower = "query",
+    device: str | None = None,
+    adapted: bool = True,
 ) -> SentenceTransformer:
-    """Return the sentence-transformers model of one tower, in fp32, its adapter loaded; fetch a Hub model.
+    """Return the sentence-transformers model of one tower, in fp32; fetch a Hub model.
+
+    Its adapter and head are loaded if `adapted`.
 
     Raises:
         EncoderError: If the name is unknown, or the weights cannot be verified or loaded.
@@ -38,15 +45,15 @@ def sentence_transformer(
     entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
     whole = entry.base or entry
     verify(whole)
-    location, adapter = device_name(device), entry.adapter(tower)
+    location, adapter = device_name(device), entry.adapter(tower) if adapted else None
     import torch
 
     try:
-        with silent():
+        with silent(), _whole_folder(entry) as folder:
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(
-                str(whole.path),
+                str(folder),
                 device=location,
                 trust_remote_code=False,
                 local_files_only=True,
@@ -63,6 +70,23 @@ def sentence_transformer(
         raise EncoderError(
             f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
         ) from error
+
+
+@contextlib.contextmanager
+def _whole_folder(entry: EncoderEntry) -> Iterator[Path | None]:
+    """Yield the folder of a whole model: of an adapter with its own modules, they and the base's weights."""
+    base = entry.base.path if entry.base is not None else None
+    if not entry.own_modules or base is None or entry.path is None:
+        yield base or entry.path
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        transformer = base / next((str(module.get("path", "")) for module in modules(base)), "")
+        files = {file.name: file for file in transformer.iterdir() if file.name != SETTINGS}
+        files |= {file.name: file for file in entry.path.iterdir()}
+        for name, file in files.items():
+            if not name.startswith("adapter_"):
+                Path(scratch, name).symlink_to(file.absolute())
+        yield Path(scratch)
 
 
 def load_adapter(model: SentenceTransformer, folder: Path, *, name: str) -> None:

@@ -87,6 +87,8 @@ def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTo
     """Return the towers of an entry on a plain BERT, None for any other model."""
     import torch
 
+    if entry.own_modules:
+        return None
     whole = entry.base or entry
     config = read_bert(whole.path) if whole.path is not None else None
     folders = {folder for tower in TOWERS if (folder := entry.adapter(tower)) is not None}

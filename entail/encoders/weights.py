@@ -28,6 +28,9 @@ Similarity = Literal["cosine", "dot"]
 PICKLES = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib"})
 """Suffixes of weights that can run code when loaded."""
 
+SETTINGS = "config_sentence_transformers.json"
+"""File of a model's prompts, similarity and length of vectors."""
+
 _IDENTITY = frozenset({".safetensors", ".json", ".txt", ".model"})
 _LICENCE = re.compile(r"^license:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 
@@ -167,20 +170,35 @@ def dimension(folder: Path) -> int | None:
         if size is not None:
             break
     size = size if stages else read_object(folder / "config.json").get("hidden_size")
-    return size if isinstance(size, int) else None
+    if not isinstance(size, int):
+        return None
+    return min(size, read_object(folder / SETTINGS).get("truncate_dim") or size)
 
 
 def symmetric(folder: Path) -> bool:
     """Return whether query and premise vectors of a text are equal: no routes and no prompts."""
-    prompts = read_object(folder / "config_sentence_transformers.json").get("prompts")
+    prompts = read_object(folder / SETTINGS).get("prompts")
     return not routed(folder) and not (isinstance(prompts, dict) and any(prompts.values()))
 
 
-def similarity(folder: Path) -> Similarity:
-    """Return the similarity that a model declares; `cosine` if its vectors have length 1."""
-    declared = read_object(folder / "config_sentence_transformers.json").get("similarity_fn_name")
-    normalised = any(str(module.get("type", "")).endswith(".Normalize") for module in modules(folder))
-    return "dot" if declared == "dot" and not normalised else "cosine"
+def similarity(folder: Path, name: str) -> Similarity:
+    """Return the similarity that a model declares; `cosine` if its vectors have length 1.
+
+    Raises:
+        EncoderError: If it ranks neither as the cosine nor as the inner product.
+    """
+    declared = read_object(folder / SETTINGS).get("similarity_fn_name") or "cosine"
+    truncated = read_object(folder / SETTINGS).get("truncate_dim")
+    last = str(modules(folder)[-1].get("type", "")) if modules(folder) else ""
+    normalised = last.endswith(".Normalize") and not truncated
+    if declared == "cosine" or (normalised and declared in ("dot", "euclidean")):
+        return "cosine"
+    if declared == "dot":
+        return "dot"
+    raise EncoderError(
+        f"{name}: expected a model that compares vectors by cosine or dot, found {declared!r} in {SETTINGS}; "
+        "take another model, or normalise its vectors"
+    )
 
 
 def routed(folder: Path) -> bool:

@@ -106,7 +106,7 @@ def _towers(entry: EncoderEntry) -> tuple[SentenceTransformer, SentenceTransform
             SentenceTransformer(modules=list(routes[name]), device="cpu") for name in ("query", "document")
         ]
         return plain[0], plain[1]
-    if not entry.base.symmetric:
+    if not (entry.base.symmetric or entry.own_modules):
         raise EncoderError(
             f"{entry.name}: expected an adapter on a base that encodes queries and premises equally, found "
             f"{entry.base.name!r} with routes or prompts, which a merged folder cannot distinguish"
@@ -118,13 +118,13 @@ def _towers(entry: EncoderEntry) -> tuple[SentenceTransformer, SentenceTransform
 
 def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
     """Return the base merged with an adapter; the base itself for None."""
-    assert entry.base is not None
-    model = sentence_transformer(entry.base, device="cpu")
+    model = sentence_transformer(entry, device="cpu", adapted=False)
     if adapter is None:
         return model
     from peft import PeftModel
 
-    load_adapter(sentence_transformer(entry.base, device="cpu"), adapter, name=entry.name)  # checks it
+    checked = sentence_transformer(entry, device="cpu", adapted=False)
+    load_adapter(checked, adapter, name=entry.name)
     transformer: Any = model[0]
     try:
         transformer.model = PeftModel.from_pretrained(transformer.model, str(adapter)).merge_and_unload(

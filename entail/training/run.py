@@ -166,9 +166,12 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
     base = fetch(resolve(config.base))
     require_base(base)
     adapter = resolve(initial) if initial else None
-    if adapter is not None and (adapter.base is None or adapter.base.revision != base.revision):
+    if adapter is not None and (
+        adapter.base is None or adapter.base.revision != base.revision or adapter.own_modules
+    ):
         raise TrainingError(
-            f"initial: expected an adapter on {base.name!r}, found {adapter.name!r}; a whole model is a base"
+            f"initial: expected an adapter on {base.name!r} without modules of its own, found "
+            f"{adapter.name!r}; a whole model is a base"
         )
     device = device_name(run.device)
     torch.manual_seed(config.seed)

@@ -36,20 +36,26 @@ def tiny(save_tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
     return save_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
-def _save_adapter(folder: Path, base: Path, *, seed: int = 1, half: bool = False, **options: Any) -> Path:
-    """Write a PEFT adapter that moves the base's vectors, as `SentenceTransformer.save_pretrained` does."""
+def _save_adapter(
+    folder: Path, base: Path, *, seed: int = 1, half: bool = False, modules: Any = None, **options: Any
+) -> Path:
+    """Write a PEFT adapter that moves the base's vectors: alone, or with `modules` and settings."""
     import torch
     from peft import LoraConfig
     from safetensors.torch import load_file, save_file
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(base), device="cpu")
+    own: dict[str, Any] = options.pop("settings", {})
+    model = SentenceTransformer(None if modules else str(base), modules=modules, device="cpu", **own)
     torch.manual_seed(seed)
     model.add_adapter(LoraConfig(**{"r": 2, "target_modules": ["query", "value"], **options}))
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and "lora_A" not in name:
             torch.nn.init.normal_(parameter, std=0.3 if base.name == "tiny" else 0.02)
-    model.save_pretrained(str(folder), create_model_card=False)
+    if modules:
+        model.save_pretrained(str(folder), create_model_card=False)
+    else:
+        model.transformers_model.save_pretrained(str(folder))
     if half:
         weights = folder / "adapter_model.safetensors"
         save_file({name: tensor.half() for name, tensor in load_file(weights).items()}, weights)

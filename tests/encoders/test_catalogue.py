@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from entail.data.text import premise_key
@@ -172,6 +173,33 @@ def test_a_name_cannot_climb_out_of_models(name: str, tiny: Path, models_dir: Pa
         resolve(name)
 
 
+def test_a_model_of_the_hub_may_have_no_organisation(
+    tiny_adapter: Path, tiny: Path, models_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
+    (folder / "entail.json").unlink()
+    _edit(folder / "adapter_config.json", lambda c: {**c, "base_model_name_or_path": "bert-tiny"})
+    base = resolve("tuned").base
+    assert base is not None
+    assert (base.name, base.kind, resolve("bert-tiny@main").kind) == ("bert-tiny", "hub", "hub")
+    with pytest.raises(UnknownEncoderError, match="@main"):
+        resolve("bert-tiny")
+    with pytest.raises(EncoderError, match="bert-tiny: the Hub cannot be reached"):
+        BiEncoder("tuned").load()
+    repository = tmp_path / "hub" / "models--bert-tiny"
+    shutil.copytree(tiny, repository / "snapshots" / "abc")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
+    assert resolve("bert-tiny").kind == "hub"
+    assert BiEncoder("tuned").revision.endswith("+bert-tiny@abc")
+    expected = BiEncoder(tiny_adapter).encode_queries(["ice is cold"])
+    np.testing.assert_allclose(BiEncoder("tuned").encode_queries(["ice is cold"]), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["", "nope", ".hidden", "a\0b", "a b", "/nowhere/at/all", "x/y/z"])
 def test_an_unknown_name_lists_what_is_known(name: str, copied: Path) -> None:
     with pytest.raises(UnknownEncoderError):
@@ -213,13 +241,42 @@ FLAGS = {"word_embedding_dimension": 8, "pooling_mode_mean_tokens": True, "pooli
         (FLAGS, 8),
         ({**FLAGS, "pooling_mode_max_tokens": True}, 16),
         ({}, None),
+        ({"embedding_dimension": 8, "pooling_mode": "mean", "truncate": 4}, 4),
+        ({"embedding_dimension": 8, "pooling_mode": "mean", "truncate": 16}, 8),
     ],
 )
 def test_the_dimension_is_read_from_the_pooling(
     copied: Path, pooling: dict[str, object], dimension: int | None
 ) -> None:
+    truncate = {"truncate_dim": pooling.pop("truncate", None)}
+    _edit(copied / "config_sentence_transformers.json", lambda config: config | truncate)
     _edit(copied / "1_Pooling" / "config.json", lambda _: pooling)
     assert weights.dimension(copied) == dimension
+
+
+@pytest.mark.parametrize(
+    ("declared", "normalised", "similarity"),
+    [
+        ("cosine", False, "cosine"),
+        ("dot", False, "dot"),
+        ("dot", True, "cosine"),
+        ("euclidean", True, "cosine"),
+        ("euclidean", False, None),
+        ("manhattan", True, None),
+    ],
+)
+def test_a_similarity_that_ranks_otherwise_is_refused(
+    copied: Path, declared: str, normalised: bool, similarity: str | None
+) -> None:
+    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "similarity_fn_name": declared})
+    last = {"type": "sentence_transformers.base.modules.normalize.Normalize", "path": "2_Normalize"}
+    plain = [module for module in weights.modules(copied) if not module["type"].endswith("Normalize")]
+    _edit(copied / "modules.json", lambda _: [*plain, *([last] if normalised else [])])
+    if similarity is None:
+        with pytest.raises(EncoderError, match=declared):
+            resolve("mine")
+    else:
+        assert resolve("mine").similarity == similarity
 
 
 def test_own_models_hide_shipped_ones_of_the_same_name(

@@ -104,6 +104,51 @@ def test_all_encoders_on_one_base_hold_one_copy_of_it(make: Callable[..., Path],
     np.testing.assert_array_equal(encoders[0].encode_queries(TEXTS), alone)
 
 
+OWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "pooling": ({"pooling": "cls"}, {}),
+    "lengths": ({"pooling": "max", "norm": False}, {"similarity_fn_name": "dot"}),
+    "dense": ({"dense": 4}, {}),
+    "truncated texts": ({"limit": 6}, {}),
+    "truncated vectors": ({}, {"truncate_dim": 4}),
+    "prompts": ({}, {"prompts": {"query": "fire ", "document": "moon "}}),
+}
+
+
+@pytest.mark.parametrize(("parts", "settings"), OWN.values(), ids=OWN)
+@pytest.mark.parametrize(
+    "of_base", [{}, {"prompts": {"query": "ice ice ", "document": ""}}], ids=["", "asking"]
+)
+def test_an_adapter_by_sentence_transformers_brings_its_own_modules(
+    save_adapter: Save, save_tiny: Save, tmp_path: Path, parts: Any, settings: Any, of_base: Any
+) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+
+    base = save_tiny(tmp_path / "base", **of_base)
+    first = Transformer(str(base), max_seq_length=parts.get("limit", 32))
+    modules: list[Any] = [first, Pooling(8, parts.get("pooling", "mean"))]
+    modules += [Dense(8, parts["dense"])] if "dense" in parts else []
+    modules += [Normalize()] if parts.get("norm", True) else []
+    folder = save_adapter(tmp_path / "own", base, modules=modules, settings=settings)
+    stock, encoder = SentenceTransformer(str(folder), device="cpu"), BiEncoder(folder)
+    texts = [text for text in TEXTS if text]
+    queries, premises = stock.encode_query(texts), stock.encode_document(texts)
+    own, own_premises = encoder.encode_queries(texts), encoder.encode_premises(texts)
+    assert encoder.dimension == own.shape[1] == queries.shape[1]
+    for expected_vectors, vectors in ((queries, own), (premises, own_premises)):
+        lengths = np.linalg.norm(expected_vectors, axis=1, keepdims=True)
+        np.testing.assert_allclose(
+            vectors / np.linalg.norm(vectors, axis=1, keepdims=True), expected_vectors / lengths, atol=1e-5
+        )
+    ranks = np.argsort(-stock.similarity(queries, premises).numpy(), axis=1)
+    np.testing.assert_array_equal(np.argsort(-own @ own_premises.T, axis=1), ranks)
+    assert encoder.symmetric == (not settings.get("prompts") and "norm" not in parts)
+    alone = resolve(folder).revision
+    (folder / "modules.json").unlink()
+    assert "-own+" in str(alone)
+    assert resolve(folder).revision != alone
+
+
 def test_revisions_follow_towers_and_weights_but_not_figures(
     make: Callable[..., Path], save_adapter: Save, tiny: Path
 ) -> None:

@@ -137,6 +137,23 @@ def test_nothing_is_kept_after_a_failure(mine: Path, tmp_path: Path, monkeypatch
         assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
 
 
+def test_an_adapter_with_modules_of_its_own(home: Path, tmp_path: Path) -> None:
+    from peft import LoraConfig
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    modules: list[Any] = [Transformer(str(home / "tiny"), max_seq_length=8), Pooling(16, "cls")]
+    settings: dict[str, Any] = {"prompts": {"query": "ba ", "document": ""}, "truncate_dim": 8}
+    model = SentenceTransformer(modules=modules, device="cpu", **settings)
+    model.add_adapter(LoraConfig(r=2, init_lora_weights=False, target_modules=["query", "value"]))
+    model.save_pretrained(str(home / "own"), create_model_card=False)
+    exported = SentenceTransformer(str(export_encoder("own", tmp_path / "out").folder), device="cpu")
+    for name in ("encode_query", "encode_document"):
+        expected = getattr(model, name)(TEXTS)
+        assert expected.shape == (len(TEXTS), 8)
+        assert np.allclose(getattr(exported, name)(TEXTS), expected, atol=1e-5)
+
+
 def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Path) -> None:
     shutil.copytree(home / "tiny", home / "prompted")
     file = home / "prompted" / "config_sentence_transformers.json"
