@@ -169,7 +169,9 @@ class SearchRequest(Message):
 
     queries: Texts
     corpus: Name | None = Field(None, description="Corpus of `GET /info`.")
-    premises: Premises | None = Field(None, description="Texts that differ only in white space count once.")
+    premises: Premises | None = Field(
+        None, description="Texts that differ only in white space count once, as the first."
+    )
     retriever: Name | None = Field(
         None,
         description="`tfidf`, `bm25`, an encoder, or a hybrid ENCODER+bm25; "
@@ -202,7 +204,7 @@ class Hit(Message):
     score: float = Field(description="Higher is closer; for Gaussians, how much one entails the other.")
     text: str
     key: str = Field(description="Identity of the premise in every corpus.")
-    position: int = Field(description="Position in the corpus, from 0.")
+    position: int = Field(description="Position in the corpus or the request, from 0.")
 
 
 class CorpusAnswer(Message):
@@ -294,7 +296,9 @@ class ChainRequest(Message):
     question: Text = Field(description="Question without answer options.")
     answer: Text = Field(description="Correct answer.")
     corpus: Name | None = Field(None, description="Corpus of `GET /info`.")
-    facts: Premises | None = Field(None, description="Texts that differ only in white space count once.")
+    facts: Premises | None = Field(
+        None, description="Texts that differ only in white space count once, as the first."
+    )
     scorer: Name | None = Field(None, description="`tfidf` or one of `GET /info`; default: the active one.")
     k: int = Field(60, ge=1, le=LIMITS.visible, description="Facts nearest to question or chosen fact.")
     length: int = Field(9, ge=1, le=LIMITS.chain, description="Maximal number of facts of a chain.")
@@ -313,7 +317,7 @@ class ChainFact(Message):
 
     text: str
     key: str = Field(description="Identity of the fact in every corpus.")
-    position: int = Field(description="Position in the corpus, from 0.")
+    position: int = Field(description="Position in the corpus or the request, from 0.")
 
 
 class ChainCandidate(ChainFact):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Depends, Response
@@ -13,6 +13,7 @@ from entail.arcf.scoring.scorer import METHOD, ListedScorer, list_scorers
 from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
+from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.cross.reranker import list_rerankers
 from entail.encoders.device import device_name
@@ -83,12 +84,11 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
     name = name or service.default(request.corpus)
     direction = _direction(service, name, request)
     way = _DIRECTIONS[direction or "entails"]
-    info = None
-    if request.premises is not None:
-        corpus = Corpus.of("request", request.premises)
+    source = _source(service, request.corpus, request.premises)
+    corpus = source.corpus
+    if source.info is None:
         index = model_cache().build(name, corpus, cached=False)
     else:
-        info, corpus = service.corpus(request.corpus or "")
         index = service.index(name, corpus, current_call.get(), direction=way)
     if request.reranker is not None:
         index = rerank(index, corpus, service.reranker(request.reranker))
@@ -100,8 +100,8 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
         retriever=index.name,
         revision=index.manifest.revision,
         direction=direction,
-        **_about(corpus, info),
-        hits=_to_messages(hits, corpus),
+        **source.about,
+        hits=_to_messages(hits, source),
     )
 
 
@@ -122,11 +122,11 @@ def _direction(service: Service, name: str, request: messages.SearchRequest) -> 
     return None
 
 
-def _to_messages(hits: Hits, corpus: Corpus) -> list[list[messages.Hit]]:
+def _to_messages(hits: Hits, source: _Source) -> list[list[messages.Hit]]:
     rows = zip(hits.positions.tolist(), hits.scores.tolist(), strict=True)
     return [
         [
-            messages.Hit(rank=rank, score=score, **_text(corpus, position))
+            messages.Hit(rank=rank, score=score, **source.text(position))
             for rank, (position, score) in enumerate(zip(*row, strict=True), start=1)
         ]
         for row in rows
@@ -188,13 +188,10 @@ def _scorers() -> dict[str, ListedScorer]:
 
 
 def _build_chain(service: Service, request: messages.ChainRequest) -> messages.ChainAnswer:
-    info = None
-    if request.facts is not None:
-        corpus = Corpus.of("request", request.facts)
-    else:
-        info, corpus = service.corpus(request.corpus or "")
-        if not len(corpus):
-            raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
+    source = _source(service, request.corpus, request.facts)
+    corpus = source.corpus
+    if not len(corpus):
+        raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
     listed = _scorers()
     name = request.scorer or active_name("chains", listed) or TFIDF
     if name not in (TFIDF, *listed):
@@ -202,7 +199,7 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
         raise UnknownEncoderError(f"no scorer of this name is served; available: {names}")
     scorer = None if name == TFIDF else finish(take_scorer(name, listed[name].revision, wait=0))
     facts = corpus_facts(corpus)
-    if info is None:
+    if source.info is None:
         builder = make_builder(facts, scorer, k=request.k)
     else:
         builder = finish(take_builder(facts, scorer, k=request.k, wait=0))
@@ -215,8 +212,8 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
         scorer=name,
         revision=scorer.revision if scorer else None,
         method=METHOD if scorer else TFIDF,
-        **_about(corpus, info),
-        chain=[messages.ChainFact(**_text(corpus, position)) for position in walk.facts],
+        **source.about,
+        chain=[messages.ChainFact(**source.text(position)) for position in walk.facts],
         stopped=walk.stopped,
         dropped=max(0, walk.steps[-1].dropped),
         question_cut=walk.steps[-1].dropped < 0,
@@ -226,24 +223,46 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
                 bare=step.stop_score,
                 visible=len(step.candidates),
                 candidates=[
-                    messages.ChainCandidate(**_text(corpus, p), score=score, joined=p in step.newly_visible)
+                    messages.ChainCandidate(**source.text(p), score=score, joined=p in step.newly_visible)
                     for p, score in list(zip(step.candidates, step.scores, strict=True))[: request.candidates]
                 ],
             )
             for number, step in enumerate(walk.steps)
         ],
-        ranking=[messages.ChainFact(**_text(corpus, position)) for position in ranking],
+        ranking=[messages.ChainFact(**source.text(position)) for position in ranking],
     )
 
 
-def _about(corpus: Corpus, info: StoredCorpus | None) -> dict[str, Any]:
-    """Return the fields of `CorpusAnswer`."""
-    name, version = (info.name, info.version) if info else (None, None)
-    return {"corpus": name, "corpus_version": version, "corpus_hash": corpus.hash, "count": len(corpus)}
+@dataclass(frozen=True)
+class _Source:
+    """Texts of a request: a corpus of the installation (`info`), or texts that the client sent.
+
+    `rows` are the positions in the request of the texts that count, the first of equal ones.
+    """
+
+    corpus: Corpus
+    info: StoredCorpus | None
+    rows: Sequence[int]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Fields of `CorpusAnswer`."""
+        name, version = (self.info.name, self.info.version) if self.info else (None, None)
+        count, digest = len(self.corpus), self.corpus.hash
+        return {"corpus": name, "corpus_version": version, "corpus_hash": digest, "count": count}
+
+    def text(self, at: int) -> dict[str, Any]:
+        """Return the fields of a hit or fact."""
+        return {"text": self.corpus.texts[at], "key": self.corpus.keys[at], "position": self.rows[at]}
 
 
-def _text(corpus: Corpus, position: int) -> dict[str, Any]:
-    return {"text": corpus.texts[position], "key": corpus.keys[position], "position": position}
+def _source(service: Service, name: str | None, texts: Sequence[str] | None) -> _Source:
+    if texts is None:
+        info, corpus = service.corpus(name or "")
+        return _Source(corpus, info, range(len(corpus)))
+    corpus = Corpus.of("request", texts)
+    first = {premise_key(text): row for row, text in reversed(list(enumerate(texts)))}
+    return _Source(corpus, None, [first[key] for key in corpus.keys])
 
 
 @public.get("/health", summary="Whether the server lives")

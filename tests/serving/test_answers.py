@@ -111,6 +111,17 @@ def test_search(
     assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
 
 
+def test_positions_are_those_of_the_request(served: Served) -> None:
+    texts = ["ba be", "ba  be", " ba be", "fo fu", "ba be", "lo"]
+    with Client(served.url) as client:
+        search = client.search(["fo fu", "ba be", "lo"], premises=texts, retriever="tfidf", k=3)
+        chain = client.chain("lo", "fo", facts=texts, scorer="tfidf", top=3)
+    assert [hits[0].position for hits in search.hits] == [3, 0, 5]
+    assert (search.count, chain.count) == (3, 3)
+    shown = [*chain.chain, *chain.ranking, *chain.steps[0].candidates]
+    assert {(fact.position, fact.text) for fact in shown} == {(0, "ba be"), (3, "fo fu"), (5, "lo")}
+
+
 def test_defaults_of_a_search(both: Served, grove: dict[str, Any]) -> None:
     fields: Any = {"queries": [f" {grove['facts'][3]} "], "corpus": "grove", "k": 5}
     with Client(both.url) as client:
