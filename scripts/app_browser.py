@@ -94,8 +94,7 @@ def start_to_page(browser: Browser, folder: Path) -> float:
             full(page)
         else:
             page.goto(url)
-            # By its key: the arrow of a list of choices is a button called "Open", too.
-            page.locator('[class*="st-key-open-"] button').first.click()
+            page.locator(".st-key-open_example button").click()
             full(page)
         seconds = time.perf_counter() - ready
         page.context.close()

@@ -96,7 +96,7 @@ def check_page(page: Page) -> None:
 def check_paths(page: Page, url: str) -> None:
     """Make a link to a tree; it and the API must answer below the path of the app."""
     page.goto(url)
-    page.locator('[class*="st-key-open-"] button').first.click()
+    page.locator(".st-key-open_example button").click()
     page.locator('[class*="st-key-row-"]').first.wait_for()
     page.evaluate("localStorage.setItem('entail.author', 'Ada')")
     page.reload()

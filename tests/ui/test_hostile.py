@@ -52,7 +52,7 @@ def test_an_archive_that_fails_says_why_and_can_be_repeated(
     app: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree_id,) = own_trees(shared, 1)
-    app = by(app).run()
+    app = by(app).switch_page("pages/Trees.py").run()
 
     def locked(*_: object, **__: object) -> None:
         raise DatabaseError(LOCKED)
@@ -71,7 +71,7 @@ def test_an_archive_that_fails_says_why_and_can_be_repeated(
 
 def test_a_long_list_of_trees_is_found_by_words(app: AppTest, shared: Workspace) -> None:
     own_trees(shared, 60)
-    app = app.run()
+    app = app.switch_page("pages/Trees.py").run()
     assert opens(app) == 12 + 12
     app = app.button(key="find_own-more").click().run()
     assert opens(app) == 24 + 12

@@ -83,8 +83,8 @@ def test_gaussians_are_of_the_packaged_model_alone() -> None:
 def test_the_steps_of_the_example_are_of_the_packaged_scorer_alone() -> None:
     (scorer,) = (entry for entry in list_scorers() if entry.name == "arcf-minilm")
     digest = corpus_facts(sample_corpus()).digest
-    chosen = sorted(find_steps(scorer.revision, digest, EXAMPLE), key=len)
-    assert [len(premises) for premises in chosen] == list(range(len(chosen)))
+    stored_keys = sorted(find_steps(scorer.revision, digest, EXAMPLE), key=len)
+    assert [len(premises) for premises in stored_keys] == list(range(len(stored_keys)))
     for changed in (("arcf-minilm@0", digest, EXAMPLE), (scorer.revision, "0", EXAMPLE)):
         assert not find_steps(*changed)
     assert not find_steps(scorer.revision, digest, replace(EXAMPLE, answer="another"))

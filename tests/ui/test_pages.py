@@ -45,6 +45,15 @@ def test_starting_a_tree_needs_a_name_and_a_claim(home: AppTest, shared: Workspa
     assert (tree.hypothesis, tree.created_by, tree.corpus_id) == ("ice floats on water", "Ada", SAMPLE_ID)
 
 
+def test_home_has_a_card_for_each_tree_of_the_team_and_folds_the_examples(app: AppTest, own: str) -> None:
+    app = app.run()
+    targets = [link.proto.query_string for link in app.get("page_link")]
+    assert targets.count(f"tree={own}") == 1
+    assert sum(target.startswith("tree=") for target in targets) == 13, "the first examples, folded"
+    assert "three · Ada" in said(app)
+    assert not any(expander.proto.expanded for expander in app.expander)
+
+
 def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, shared: Workspace) -> None:
     home.text_input(key="start_text").set_value("ice floats")
     home = by(home.button(key="start").click().run()).run()

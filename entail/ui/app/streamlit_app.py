@@ -5,18 +5,18 @@ import streamlit as st
 from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import page
 from entail.ui.frame.walk import draw_walk_button, is_walking
+from entail.ui.home.cards import draw_examples, draw_own
 from entail.ui.shared.text import ago, label
-from entail.ui.trees.chooser import draw_example, draw_import, draw_start, draw_trees
+from entail.ui.trees.chooser import draw_example, draw_import, draw_start
 
-with page("Home") as (shared, author):
+with page(
+    "Home",
+    "A tree shows *why* a claim holds: premises combine into intermediate conclusions, up to the hypothesis.",
+) as (shared, author):
     trees = shared.log.trees()
-    st.title("Explanation trees")
-    st.markdown(
-        "A tree shows *why* a claim holds: premises combine into intermediate conclusions, up to the "
-        "hypothesis."
-    )
-    left, right = st.columns([7, 4], gap="large")
-    with right:
+    own = [tree for tree in trees if not tree.example]
+    left, right = st.columns([4, 7], gap="large")
+    with left:
         draw_start(shared, author)
         with st.container(key="ways", gap="small"):
             draw_walk_button()
@@ -34,7 +34,9 @@ with page("Home") as (shared, author):
                 name = with_mark(presence.author, verified=presence.verified)
                 st.markdown(f":material/person: {name} on {claim}, :gray[{ago(presence.at)}]")
         draw_import(shared, author)
-    with left:
-        if is_walking() or all(tree.example for tree in trees):
+    with right:
+        if is_walking() or not own:
             draw_example(shared, trees)
-        draw_trees(shared, trees)
+        if own:
+            draw_own(shared, own)
+        draw_examples([tree for tree in trees if tree.example])

@@ -133,20 +133,28 @@ def _draw_pair(_: Workspace, choice: ChosenEncoder) -> None:
     judged = _judge_pair(choice, first, second)
     if judged is None:
         return
-    _draw_verdict(judged.verdict, judged.form)
+    verdict, form = judged.verdict, judged.form
+    sure = f", {certainty(verdict.sure)} confidence" if verdict.sure is not None else ""
+    st.markdown(f"#### {_WORDS[verdict.says]}{sure}")
+    if verdict.direction is not None and verdict.margin != 0:
+        which = "first" if verdict.margin > 0 else "second"
+        share = max(verdict.direction, 1 - verdict.direction)
+        st.caption(f"If only one entails the other: the {which}, {certainty(share)} confidence.")
     for which in judged.verdict.truncated:
         st.warning(
             f"The {which} sentence exceeds the encoder's input and was truncated.",
             icon=":material/content_cut:",
         )
-    _draw_joint_reading(first, second)
+    with st.expander("Figures", icon=":material/query_stats:"):
+        _draw_figures(verdict, form)
+        _draw_joint_reading(first, second)
     plane = project(judged.gaussians)
     st.altair_chart(
         draw_ellipses(plane), width="stretch", alt="Gaussians of the two sentences as ellipses on a plane"
     )
     st.caption(
-        "One standard deviation around each mean, projected to the plane of largest difference "
-        f"({plane.share:.1%} of all variance in {judged.gaussians.dimension} dimensions)."
+        "The sentence that entails becomes the wider one. One standard deviation around each mean, on the plane "
+        f"of largest difference ({plane.share:.1%} of all variance in {judged.gaussians.dimension} dimensions)."
     )
     choice.take(wait=0)  # for what is asked next
 
@@ -172,9 +180,7 @@ def _swap() -> None:
         state[_FIRST], state[_SECOND] = state[_SECOND], state[_FIRST]
 
 
-def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
-    sure = f", {certainty(verdict.sure)} confidence" if verdict.sure is not None else ""
-    st.markdown(f"#### {_WORDS[verdict.says]}{sure}")
+def _draw_figures(verdict: Verdict, form: GaussianForm) -> None:
     fitted = (
         "Calibrated on dev." if form.threshold is not None else "Default: the encoder was not calibrated."
     )
@@ -186,10 +192,6 @@ def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
     )
     for cell, (name, value, explanation) in zip(st.columns(4), figures, strict=True):
         cell.metric(name, value, help=explanation)
-    if verdict.direction is not None and verdict.margin != 0:
-        which = "first" if verdict.margin > 0 else "second"
-        share = max(verdict.direction, 1 - verdict.direction)
-        st.caption(f"If only one entails the other: the {which}, {certainty(share)} confidence.")
 
 
 def _draw_joint_reading(first: str, second: str) -> None:
@@ -209,12 +211,13 @@ def _draw_joint_reading(first: str, second: str) -> None:
         st.caption(
             f"Read together by {label(model_label(name))}: "
             f"first → second {forward}, second → first {backward}.",
-            help="Probability of entailment. A judge is right more often than an encoder, but cannot search.",
+            help="Probability of entailment by a judge, which reads both sentences at once and cannot search. "
+            "For the direction alone, the encoder is right more often on most of the data we measured.",
         )
 
 
 def draw_ellipses(plane: Projection) -> alt.LayerChart:
-    """Return two Gaussians on a plane, one standard deviation around their means."""
+    """Return two Gaussians on a plane, one standard deviation around their means; both axes have one scale."""
     import altair as alt
     import pandas as pd
 
@@ -226,9 +229,22 @@ def draw_ellipses(plane: Projection) -> alt.LayerChart:
         ]
     )
     means = pd.DataFrame({"sentence": _NAMES, "x": plane.means[:, 0], "y": plane.means[:, 1]})
+    extents = {"width": outlines["x"].abs().max(), "height": outlines["y"].abs().max()}
+    unit = f"1.05 * max({', '.join(f'{extent} / {side}' for side, extent in extents.items())})"
     x, y = (
-        channel(f"{name}:Q", title=f"Axis {number} of the projection", axis=alt.Axis(tickCount=5))
-        for number, (channel, name) in enumerate(((alt.X, "x"), (alt.Y, "y")), start=1)
+        channel(
+            f"{name}:Q",
+            title=f"Axis {number} of the projection",
+            axis=alt.Axis(tickCount=5),
+            scale=alt.Scale(
+                domainMin=alt.ExprRef(f"-{side} * {unit}"),
+                domainMax=alt.ExprRef(f"{side} * {unit}"),
+                nice=False,
+            ),
+        )
+        for number, (channel, name, side) in enumerate(
+            ((alt.X, "x", "width"), (alt.Y, "y", "height")), start=1
+        )
     )
     legend = alt.Legend(title=None, orient="top")
     colour = alt.Color("sentence:N", scale=alt.Scale(domain=_NAMES, range=[BLUE, VERMILION]), legend=legend)

@@ -102,8 +102,9 @@ def draw_author(authors: Authors) -> str | None:
 
 
 def with_mark(author: str, *, verified: bool) -> str:
-    """Return an author's name as Markdown, marked as signed in or as unverified."""
-    return f"**{label(sign_in.shown_name(author))}** {VERIFIED if verified else UNVERIFIED}"
+    """Return an author's name as Markdown, marked as signed in, or as unverified where authors sign in."""
+    mark = VERIFIED if verified else UNVERIFIED if sign_in.is_configured() else ""
+    return f"**{label(sign_in.shown_name(author))}** {mark}".rstrip()
 
 
 def ask_name(suffix: str) -> None:
@@ -116,9 +117,8 @@ def ask_name(suffix: str) -> None:
         "Your name",
         key=f"{FIELD}{suffix}",
         max_chars=60,
-        placeholder="Known to your colleagues",
-        help="Shown at your edits, marked as unverified because anybody can type any name. This browser "
-        "remembers it.",
+        placeholder="As your team knows you",
+        help="Shown with your edits. This browser remembers it.",
     )
     if error := st.session_state.get("author_error"):
         st.error(label(error))

@@ -38,7 +38,7 @@ PAGES: Final = (
     PageRecord("Direction", "pages/Direction.py", ":material/moving:", "Explore"),
     PageRecord("Chains", "pages/Chains.py", ":material/link:", "Explore"),
     PageRecord("Claims", "pages/Claims.py", ":material/live_help:", "Explore"),
-    PageRecord("What it can do", "pages/Results.py", ":material/insights:", "Explore"),
+    PageRecord("Results", "pages/Results.py", ":material/insights:", "Explore"),
     PageRecord("Models", "pages/Models.py", ":material/model_training:", "Operate"),
     PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Operate"),
 )
@@ -48,12 +48,17 @@ _ICON = ASSETS / "icon.png"
 
 
 @contextmanager
-def page(title: str) -> Iterator[tuple[Workspace, str | None]]:
+def page(title: str, sentence: str = "") -> Iterator[tuple[Workspace, str | None]]:
     """Draw the frame; yield the shared stores and the author, None while there is no name.
+
+    With a sentence about the page, draw both as its heading.
 
     Ends the run with an error if the database cannot be used, or fails while the page is drawn.
     """
     shared, author = _begin(title)
+    if sentence:
+        st.title(title)
+        st.markdown(sentence)
     try:
         yield shared, author
     except EntailError as error:

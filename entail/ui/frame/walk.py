@@ -43,7 +43,7 @@ STEPS: Final = (
         "Entailment has a direction: swap the two sentences and compare the answers.",
     ),
     Step(
-        "What it can do",
+        "Results",
         "pages/Results.py",
         "Measured figures with their limits; each opens its document. This page prints on one sheet.",
     ),

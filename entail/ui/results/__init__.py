@@ -1,1 +1,1 @@
-"""Page "What it can do": a finding and a table for each experiment."""
+"""Results page: a figure and a table for each experiment."""

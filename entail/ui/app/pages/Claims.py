@@ -9,8 +9,10 @@ from entail.ui.claims.question import draw_question
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 
-with page("Claims") as (shared, author):
-    st.title("Questions as claims")
+with page("Claims", "A question, turned into a claim that a passage entails if it has the answer.") as (
+    shared,
+    author,
+):
     load_link()
     with show_errors():
         top = st.container()

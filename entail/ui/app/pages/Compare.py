@@ -11,8 +11,7 @@ from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import reference_premises
 
-with page("Compare") as (shared, author):
-    st.title("Compare retrievers")
+with page("Compare", "Two retrievers rank the premises of the same claim.") as (shared, author):
     corpora = shared.corpora.corpora()
     if not corpora:
         st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")

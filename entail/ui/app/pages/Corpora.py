@@ -7,8 +7,7 @@ from entail.ui.frame.shell import page
 from entail.ui.shared.corpus_choice import pick_corpus
 from entail.ui.shared.text import label
 
-with page("Corpora") as (shared, author):
-    st.title("Corpora")
+with page("Corpora", "The premises that trees are built from.") as (shared, author):
     corpora = shared.corpora.corpora()
     left, right = st.columns([7, 4], gap="large")
     with right:

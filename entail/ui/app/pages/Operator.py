@@ -1,10 +1,7 @@
 """Operator page: machine, jobs and database."""
 
-import streamlit as st
-
 from entail.ui.frame.shell import page
 from entail.ui.operator.views import draw_operator
 
-with page("Operator") as (shared, author):
-    st.title("Operator")
+with page("Operator", "Disk, versions, jobs, database and backups of this installation.") as (shared, author):
     draw_operator(shared, author)
