@@ -153,8 +153,9 @@ def _draw_pair(_: Workspace, choice: ChosenEncoder) -> None:
         draw_ellipses(plane), width="stretch", alt="Gaussians of the two sentences as ellipses on a plane"
     )
     st.caption(
-        "The sentence that entails becomes the wider one. One standard deviation around each mean, on the plane "
-        f"of largest difference ({plane.share:.1%} of all variance in {judged.gaussians.dimension} dimensions)."
+        "The sentence that entails becomes the wider one. One standard deviation around each mean, on the "
+        f"plane of largest difference ({plane.share:.1%} of all variance in {judged.gaussians.dimension} "
+        "dimensions)."
     )
     choice.take(wait=0)  # for what is asked next
 
@@ -211,13 +212,13 @@ def _draw_joint_reading(first: str, second: str) -> None:
         st.caption(
             f"Read together by {label(model_label(name))}: "
             f"first → second {forward}, second → first {backward}.",
-            help="Probability of entailment by a judge, which reads both sentences at once and cannot search. "
-            "For the direction alone, the encoder is right more often on most of the data we measured.",
+            help="Probability of entailment by a judge, which cannot search. It tells better whether a "
+            "sentence entails the other at all; the encoder tells better which one does.",
         )
 
 
 def draw_ellipses(plane: Projection) -> alt.LayerChart:
-    """Return two Gaussians on a plane, one standard deviation around their means; both axes have one scale."""
+    """Return two Gaussians on a plane of equal axes, one standard deviation around their means."""
     import altair as alt
     import pandas as pd
 

@@ -43,10 +43,10 @@ def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
                 )
                 corpus = corpora.get(tree.corpus_id or "", "no corpus")
                 st.caption(label(f"{corpus} · {people} · {ago(tree.changed_at)}"))
-    if len(trees) > _SHOWN:
-        if st.button(f"All {len(trees):,} trees", icon=":material/list:", key="all_own", type="tertiary"):
-            st.session_state.pop("tree", None)
-            st.switch_page("pages/Trees.py")
+    title = f"All {len(trees):,} trees"
+    if len(trees) > _SHOWN and st.button(title, icon=":material/list:", key="all_own", type="tertiary"):
+        st.session_state.pop("tree", None)
+        st.switch_page("pages/Trees.py")
 
 
 def draw_examples(trees: Sequence[TreeSummary]) -> None:

@@ -4,9 +4,7 @@ from entail.ui.components.elements import show_errors
 from entail.ui.direction.views import draw_direction
 from entail.ui.frame.shell import page
 
-with page("Direction", "Which of two sentences entails the other, and what entails a query.") as (
-    shared,
-    author,
-):
-    with show_errors():
-        draw_direction(shared)
+SENTENCE = "Which of two sentences entails the other, and what entails a query."
+
+with page("Direction", SENTENCE) as (shared, author), show_errors():
+    draw_direction(shared)
