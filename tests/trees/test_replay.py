@@ -51,6 +51,23 @@ def test_undo_takes_back_ones_own_last_act_and_redo_puts_it_back(story: Any) -> 
     assert story.history.redoable("Ann") is None, "a new act forgets what could be redone"
 
 
+def test_undo_passes_over_an_act_that_a_later_one_needs(story: Any) -> None:
+    story.ann(Write(node=ROOT, text="ice melts"))
+    story.ann(Write(node=ROOT, text="spring is warm"))
+    story.bob(Write(node="n3", text="the sun is high"))
+    assert story.history.undoable("Ann").seq == 2
+    story.undo()
+    undo = story.history.events[-1].act
+    skipped = story.history.skipped(undo)
+    assert (undo.seq, skipped.seq) == (2, 3)
+    assert story.outline == ["snow melts in spring", "  spring is warm", "    the sun is high"]
+    story.redo()
+    story.undo("Bob")
+    story.undo()
+    undo = story.history.events[-1].act
+    assert (undo.seq, story.history.skipped(undo)) == (3, None)
+
+
 A, B, C = (Write(node=ROOT, text=text) for text in "abc")
 
 

@@ -155,6 +155,45 @@ def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeP
     assert (screen.recovery, screen.notice) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("removed", "keep", "own", "restored"),
+    [
+        ("n3", True, Edit(node="n3", text="mine"), Conclude(node="n2", premises=("n4",), text="mine")),
+        (
+            "n3",
+            True,
+            Conclude(node="n3", premises=("n4",), text="mine"),
+            Conclude(node="n2", premises=("n4",), text="mine"),
+        ),
+        ("n3", True, Write(node="n3", text="mine"), Write(node="n2", text="mine")),
+        ("n3", False, Edit(node="n4", text="mine"), Write(node="n2", text="mine")),
+    ],
+)
+def test_a_restored_sentence_goes_where_it_was(
+    context: TreePage, removed: str, keep: bool, own: Edit, restored: Write
+) -> None:
+    log, tree = context.shared.log, context.summary.id
+    for seq, node in enumerate(("n1", "n2", "n3"), 1):
+        log.act(tree, Write(node=node, text=f"below {node}"), author="Ada", base=seq)
+    session = redrawn(context)
+    log.act(tree, Remove(node=removed, keep_premises=keep), author="Bo", base=4)
+    assert not session.act(own)
+    assert context.screen.recovery == restored
+    redrawn(context).recover()
+    assert "mine" in {node.text for node in log.history(tree).tree.nodes.values() if node.parent == "n2"}
+
+
+def test_undo_says_what_it_passed_over(context: TreePage) -> None:
+    log, tree = context.shared.log, context.summary.id
+    press(context, "1")
+    press(context, "2")
+    log.act(tree, Write(node="n3", text="below it"), author="Bo", base=3)
+    redrawn(context)
+    press(context, "u")
+    assert (kinds(context)[-1], notice_kind(context)) == ("undo", "stale")
+    assert set(log.history(tree).tree.nodes) == {"n1", "n3", "n4"}
+
+
 @pytest.mark.parametrize("change", [Remove(node="n2"), Edit(node="n2", text="ice is warm")])
 def test_a_sentence_that_waited_for_its_authors_name_is_not_lost(
     context: TreePage, change: Edit | Remove

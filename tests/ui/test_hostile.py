@@ -17,7 +17,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from tests.trees.conftest import damage
-from tests.ui.conftest import ROOT, accepts, by, on_tree, opens
+from tests.ui.conftest import ROOT, accepts, by, new_app, on_tree, opens
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"
@@ -48,6 +48,21 @@ def test_a_database_damaged_while_at_work_is_explained_on_every_page(
     assert "entail restore" in errors(app)
 
 
+def test_an_archived_tree_stays_in_its_place_to_be_restored(app: AppTest, shared: Workspace) -> None:
+    own_trees(shared, 3)
+    app = by(app).run()
+    order = [button.key for button in app.button if str(button.key).startswith("archive-")]
+    app = app.button(key=order[1]).click().run()
+    assert [button.key for button in app.button if str(button.key).startswith("archive-")] == order
+    assert [button.key for button in app.button if button.label == "Undo"] == [order[1]]
+    app = app.button(key=order[1]).click().run()
+    assert not shared.log.trees(archived=True)
+    assert not [button for button in app.button if button.label == "Undo"]
+    app = app.button(key=order[1]).click().run()
+    app = by(new_app()).run()  # another session has it in the folder
+    assert not [button for button in app.button if button.label == "Undo"]
+
+
 def test_an_archive_that_fails_says_why_and_can_be_repeated(
     app: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,8 +77,9 @@ def test_an_archive_that_fails_says_why_and_can_be_repeated(
         app = app.button(key=f"archive-{tree_id}").click().run()
     assert not app.exception
     assert app.toast
+    assert not shared.log.trees(archived=True)
     app = app.button(key=f"archive-{tree_id}").click().run()
-    assert not app.toast
+    assert app.toast
     assert [tree.id for tree in shared.log.trees(archived=True)] == [tree_id]
     app = app.button(key=f"archive-{tree_id}").click().run()
     assert not shared.log.trees(archived=True)

@@ -14,7 +14,7 @@ from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.page import Screen, open_tree
-from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, said
+from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
@@ -52,6 +52,44 @@ def test_home_has_a_card_for_each_tree_of_the_team_and_folds_the_examples(app: A
     assert sum(target.startswith("tree=") for target in targets) == 13, "the first examples, folded"
     assert "three · Ada" in said(app)
     assert not any(expander.proto.expanded for expander in app.expander)
+
+
+def test_a_second_tree_of_a_claim_is_started_by_a_second_click(home: AppTest, shared: Workspace) -> None:
+    twin = shared.log.create(Create(hypothesis="ice floats"), author="Bo", corpus_id=SAMPLE_ID)
+    home = by(home).run()
+    home.text_input(key="start_text").set_value(" Ice  floats")
+    home = home.button(key="start").click().run()
+    assert not home.exception
+    assert [tree.id for tree in shared.log.trees() if not tree.example] == [twin]
+    assert [twin in str(link.proto) for link in home.get("page_link")].count(True) == 1
+    home = home.button(key="start").click().run()
+    assert sorted(tree.hypothesis for tree in shared.log.trees() if not tree.example) == [
+        "Ice  floats",
+        "ice floats",
+    ]
+
+
+@pytest.mark.parametrize(("length", "is_started"), [(9000, True), (10_001, False)])
+def test_a_long_claim_is_started_or_refused_but_never_lost(
+    home: AppTest, shared: Workspace, length: int, is_started: bool
+) -> None:
+    claim = "x" * length
+    by(home).run().text_input(key="start_text").set_value(claim)
+    home = home.button(key="start").click().run()
+    own = [tree.hypothesis for tree in shared.log.trees() if not tree.example]
+    assert own == ([claim] if is_started else [])
+    assert is_started or (home.error and home.text_input(key="start_text").value == claim)
+
+
+def test_back_from_a_tree_leads_to_the_list(app: AppTest, own: str) -> None:
+    app = on_tree(app, own)
+    assert accepts(app)
+    app = app.switch_page("pages/Compare.py").run().switch_page("pages/Trees.py").run()
+    assert accepts(app), "from another page, the tree is still open"
+    app.query_params.clear()
+    app = app.run()
+    assert not accepts(app)
+    assert opens(app)
 
 
 def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, shared: Workspace) -> None:

@@ -6,7 +6,7 @@ acts in force in order of seq, so an undo and a redo restore the same tree, with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -58,9 +58,21 @@ class History:
         return _apply_all(self, events)
 
     def undoable(self, author: str) -> Event | None:
-        """Return the author's last act that is in force, None without one; a tree's creation stays."""
-        own = (e for e in reversed(self.events) if e.author == author and e.seq in self.footprints)
-        return next((e for e in own if not isinstance(e.act, Create)), None)
+        """Return the author's last act in force that no later one depends on, None without one."""
+        own = (event for event in self._own(author) if self._dependent(event) is None)
+        return next(own, None)
+
+    def _own(self, author: str) -> Iterator[Event]:
+        """Yield the author's acts in force, the last first; a tree's creation stays."""
+        for event in reversed(self.events):
+            if event.author == author and event.seq in self.footprints and not isinstance(event.act, Create):
+                yield event
+
+    def _dependent(self, target: Event) -> Event | None:
+        """Return the first later act in force that depends on an act, None without one."""
+        wrote = self.footprints[target.seq].writes
+        later = (event for event in self.events[target.seq :] if event.seq in self.footprints)
+        return next((event for event in later if self.footprints[event.seq].reads & wrote), None)
 
     def redoable(self, author: str) -> Event | None:
         """Return the act that the author undid last, None if they acted since or have redone it."""
@@ -77,21 +89,30 @@ class History:
         return self.event(undone[-1]) if undone else None
 
     def plan_undo(self, author: str) -> Undo:
-        """Return the undo of the author's last act.
+        """Return the undo of the author's last act that can be undone.
 
-        `UndoError` if there is none, or a later act in force depends on it; that act is named.
+        `UndoError` if there is none; it names the last act, and the one that depends on it.
         """
-        target = self.undoable(author)
-        if target is None:
-            raise UndoError("there is no act of yours to undo")
-        wrote = self.footprints[target.seq].writes
-        for later in self.events[target.seq :]:
-            if later.seq in self.footprints and self.footprints[later.seq].reads & wrote:
-                raise UndoError(
-                    f"cannot undo: you {self.describe(target)}, and a later act depends on it "
-                    f"({self.describe(later, with_author=True)})"
-                )
-        return self._rehearse(Undo(seq=target.seq), author, target)
+        refusal: UndoError | None = None
+        for target in self._own(author):
+            try:
+                return self._plan_undo_of(target)
+            except UndoError as error:
+                refusal = refusal or error
+        raise refusal or UndoError("there is no act of yours to undo")
+
+    def _plan_undo_of(self, target: Event) -> Undo:
+        if later := self._dependent(target):
+            raise UndoError(
+                f"cannot undo: you {self.describe(target)}, and a later act depends on it "
+                f"({self.describe(later, with_author=True)})"
+            )
+        return self._rehearse(Undo(seq=target.seq), target.author, target)
+
+    def skipped(self, undo: Undo) -> Event | None:
+        """Return the last act of an undo's author if the undo passed it over, else None."""
+        last = next(self._own(self.event(undo.seq).author), None)
+        return last if last is not None and last.seq > undo.seq else None
 
     def plan_redo(self, author: str) -> Redo:
         """Return the redo of the act that the author undid last; `UndoError` if none can be redone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from entail.trees.log.acts import Act, TypedAct, Write
+from entail.trees.log.acts import Act, Conclude, Edit, TypedAct, Write
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.suggestions import Candidate
@@ -111,14 +111,16 @@ def swap_siblings(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None
     return tuple(order)
 
 
-def restore_text(act: Act, history: History, *, base: int) -> Write | None:
+def restore_text(act: Act, history: History, *, base: int) -> Write | Conclude | None:
     """Return an act that saves the author's sentence whose node another author removed; None without one.
 
-    The sentence goes below the node's parent in version `base`, or below the hypothesis if that is gone, too.
+    The sentence stands over its premises if they moved up, else below the nearest node above that is left.
     """
     if not isinstance(act, TypedAct) or act.node in history.tree.nodes:
         return None
-    parent = history.at(base).tree.node(act.node).parent
-    if parent is None or parent not in history.tree.nodes:
-        parent = ROOT
+    tree, former = history.tree, history.at(base).tree
+    parent = next((node.id for node in former.ancestors(act.node) if node.id in tree.nodes), ROOT)
+    below = former.node(act.node).children if isinstance(act, Edit) else getattr(act, "premises", ())
+    if moved := tuple(id for id in below if id in tree.nodes and tree.nodes[id].parent == parent):
+        return Conclude(node=parent, premises=moved, text=act.text)
     return Write(node=parent, text=act.text)

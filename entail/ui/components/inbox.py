@@ -181,3 +181,9 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
 
     renderer = component("entail_keyboard", read_assets("outbox.js", "drafts.js", "keyboard.js"))
     mount(renderer, key, {"keys": list(keys), "stamp": stamp}, handle)
+
+
+def keep_claim(*, started: str | None = None) -> None:
+    """Let the browser keep what is typed into the form of a new tree, until a tree of it is `started`."""
+    script = read_assets("outbox.js", "drafts.js", "claim.js")
+    component("entail_claim", script)(key="claim-draft", data={"started": started})

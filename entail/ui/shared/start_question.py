@@ -16,8 +16,8 @@ from entail.ui.shared.link import Link, init_value
 PARTS = ("question", "answer", "hypothesis")
 """Query parameters of the Trees page for a new tree."""
 
-LONGEST = 2000
-"""Most characters of a hypothesis, a question or an answer."""
+LONGEST = 10_000
+"""Most characters of a hypothesis, a question or an answer in the address."""
 
 CLAIM = "start_claim"
 """Key of the session state: first text of the field for a claim, until a tree is started."""
@@ -71,10 +71,8 @@ def draw_question() -> str:
     """Draw question, answer and the editable hypothesis made from them; return the hypothesis."""
     left, right = st.columns([3, 2])
     keys = [_LINK.init_text(part, "", longest=LONGEST) for part in ("question", "answer")]
-    question = left.text_input(
-        "Question", key=keys[0], max_chars=LONGEST, placeholder="When did the first ...?"
-    )
-    answer = right.text_input("Answer (optional)", key=keys[1], max_chars=LONGEST)
+    question = left.text_input("Question", key=keys[0], placeholder="When did the first ...?")
+    answer = right.text_input("Answer (optional)", key=keys[1])
     if not question.strip():
         return ""
     statement = state_answer(question, answer)
@@ -87,7 +85,6 @@ def draw_question() -> str:
     hypothesis = st.text_area(
         "The claim to explain",
         key=key,
-        max_chars=LONGEST,
         height=80,
         help="Made from question and answer by rules. Edit it as you like.",
     )

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from entail.data.text import count_of
+from entail.data.text import count_of, fold
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeSummary
 from entail.ui.components.elements import pick_view, show_errors, toast_errors
 from entail.ui.components.graph import show_picture
+from entail.ui.components.inbox import keep_claim
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
@@ -22,7 +23,6 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, reference_premises
 from entail.ui.shared.start_question import (
     CLAIM,
-    LONGEST,
     begin_start,
     draw_question,
     forget,
@@ -40,7 +40,7 @@ _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 
 @dataclass
 class StartRequest:
-    """Start of a tree that a session asked for, and its new tree, each with its time.
+    """Start of a tree that a session asked for, and its new tree, each with its time; `twin` is an older one.
 
     A message of another field may come right after the click and end its run: the button's value is lost, and
     so is the change of the page. A handler sets this without the session state, which would end the run, too.
@@ -48,6 +48,7 @@ class StartRequest:
 
     requested: float | None = None
     new_tree: tuple[str, float] | None = None
+    twin: str | None = None
 
     def request(self) -> None:
         """Note the click."""
@@ -69,11 +70,15 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 
 
 def draw_trees(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
-    """Draw the lists of the team's trees, of archived ones and of examples."""
-    if own := [tree for tree in trees if not tree.example]:
+    """Draw the lists of the team's trees, of archived ones and of examples.
+
+    A tree that this session has just archived stays in its place, to be restored.
+    """
+    recent, every = _recently_archived(), shared.log.trees(archived=None)
+    if own := [tree for tree in every if not tree.example and (not tree.archived or tree.id in recent)]:
         st.subheader("Your team's trees")
         _draw_list(shared, own, key="find_own")
-    if archived := shared.log.trees(archived=True):
+    if archived := [tree for tree in every if tree.archived and tree.id not in recent]:
         with st.expander(f"Archived ({len(archived)})"):
             _draw_list(shared, archived, key="find_archived")
     st.subheader("Examples")
@@ -85,7 +90,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
     request = start_request()
     if request.new_tree is not None and time.monotonic() - request.new_tree[1] < _OPEN_AGAIN:
         show_tree(request.new_tree[0])  # the change to its page was superseded
-    corpora = shared.corpora.corpora()
+    corpora, trees = shared.corpora.corpora(), shared.log.trees()
     with st.container(border=True, key="start_box"):
         st.markdown("**Start a tree**")
         if not corpora:
@@ -97,10 +102,11 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             text = draw_question()
         else:
             leave_question()
-        corpus = pick_corpus(corpora, shared.log.trees(), author, key="start_corpus")
+        corpus = pick_corpus(corpora, trees, author, key="start_corpus")
         is_signing_in = sign_in.is_configured()
         if author is None and is_signing_in:
             ask_name("start")
+        keep_claim()
         # In a form, so that the claim comes with the click, and the button stays while the name is entered.
         with st.form("start_form", border=False):
             if way == _CLAIM:
@@ -108,7 +114,6 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                     "Claim to explain",
                     st.session_state.get(CLAIM, ""),
                     key="start_text",
-                    max_chars=LONGEST,
                     placeholder="One sentence",
                 )
             if author is None and not is_signing_in:
@@ -130,11 +135,24 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             if not text.strip():
                 st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
                 return
+            claim = fold(text).casefold()
+            own = (tree for tree in trees if not tree.example)
+            twin = next((tree for tree in own if fold(tree.hypothesis).casefold() == claim), None)
+            if twin is not None and request.twin != twin.id:
+                request.twin = twin.id
+                st.info(
+                    f"{label(shown_name(twin.changed_by))} works on a tree of this claim already. "
+                    "Press Start again to begin another one.",
+                    icon=":material/account_tree:",
+                )
+                parameters = {"tree": twin.id}
+                st.page_link("pages/Trees.py", label="Open the existing tree", query_params=parameters)
+                return
             with show_errors():
                 tree_id = shared.log.create(
                     Create(hypothesis=text.strip()), author=author, corpus_id=corpus.id
                 )
-                request.new_tree = tree_id, time.monotonic()
+                request.new_tree, request.twin = (tree_id, time.monotonic()), None
                 forget()
                 show_tree(tree_id)
 
@@ -142,6 +160,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
 def show_tree(tree_id: str) -> None:
     """Open the authoring screen of a tree."""
     st.session_state["tree"] = tree_id
+    _recently_archived().clear()
     st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
 
 
@@ -173,12 +192,20 @@ def _draw_list(shared: Workspace, trees: Sequence[TreeSummary], *, key: str) -> 
         st.button(title, key=f"{key}-more", on_click=st.session_state.update, args=(more,), type="tertiary")
 
 
+def _recently_archived() -> set[str]:
+    """Return the ids of the trees that this session archived since it last opened one."""
+    recent: set[str] = st.session_state.setdefault("recently_archived", set())
+    return recent
+
+
 def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
+    recent = _recently_archived()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(gap=None):
             st.markdown(label(tree.hypothesis, longest=160))
+            state = ":orange[:material/archive: Archived] · " if tree.archived else ""
             st.caption(
-                f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
+                f"{state}{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
                 f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
             )
         if not tree.example and not shared.database.read_only:
@@ -187,9 +214,12 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
             def archive() -> None:
                 with toast_errors():
                     shared.log.archive(tree.id, author=str(author), archived=not tree.archived)
+                    (recent.discard if tree.archived else recent.add)(tree.id)
+                    state = "Restored" if tree.archived else "Archived"
+                    st.toast(f"{state}: {label(tree.hypothesis, longest=80)}", icon=":material/archive:")
 
             st.button(
-                "",
+                "Undo" if tree.id in recent else "",
                 icon=":material/unarchive:" if tree.archived else ":material/archive:",
                 key=f"archive-{tree.id}",
                 help="Restore" if tree.archived else "Archive: hidden, not deleted",

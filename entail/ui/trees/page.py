@@ -24,6 +24,7 @@ from entail.trees.log.acts import (
     Remove,
     Reorder,
     TypedAct,
+    Undo,
 )
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.replay import History
@@ -409,6 +410,10 @@ class TreePage:
             return False
         screen.notice = None
         screen.update(history)
+        last = history.events[-1].act
+        if isinstance(last, Undo) and (skipped := history.skipped(last)):
+            done, passed = (history.describe(event) for event in (history.event(last.seq), skipped))
+            screen.notice = ("stale", f"Undone: you {done}. Skipped, as later acts need it: you {passed}.")
         if screen.recovery == act:
             screen.recovery = None
         return True

@@ -173,7 +173,7 @@ def _write(page: TreePage) -> None:
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
         key = f"write-{page.screen.tree_id}-{page.screen.sent}"
-        text = st.text_area("Statement", max_chars=2000, placeholder="One sentence", key=key)
+        text = st.text_area("Statement", placeholder="One sentence", key=key)
         if st.form_submit_button("Write", type="primary"):
             _act(page, Write(node=node.id, text=text.strip()))
 
@@ -197,7 +197,7 @@ def _conclude(page: TreePage) -> None:
             if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
         ]
         key = f"conclude-{page.screen.tree_id}-{page.screen.sent}"
-        text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence", key=key)
+        text = st.text_area("it follows that", placeholder="One sentence", key=key)
         if st.form_submit_button("Conclude", type="primary"):
             _act(page, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
 
@@ -206,7 +206,7 @@ def _conclude(page: TreePage) -> None:
 def _edit(page: TreePage) -> None:
     node = page.node
     with st.form("edit", border=False):
-        text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
+        text = st.text_area("Sentence", value=node.text)
         if node.key is not None:
             st.caption("An edited premise is your own statement; the corpus is unchanged.")
         if st.form_submit_button("Save", type="primary"):
@@ -249,7 +249,7 @@ def _remove(page: TreePage) -> None:
 @st.dialog("Search with your own words", on_dismiss=close_dialogs)
 def _search(page: TreePage) -> None:
     with st.form("search", border=False):
-        words = st.text_input("Words", value=page.screen.query or "", max_chars=1000)
+        words = st.text_input("Words", value=page.screen.query or "")
         st.caption("Recorded with your judgements. Leave empty to search with the node's text.")
         if st.form_submit_button("Search", type="primary"):
             page.screen.search(words)

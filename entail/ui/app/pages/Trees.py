@@ -5,6 +5,7 @@ import streamlit as st
 from entail.errors import DamagedTreeError, UnknownTreeError
 from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
+from entail.ui.components.inbox import keep_claim
 from entail.ui.frame.shell import page as framed
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.start_question import asks_to_start
@@ -17,8 +18,13 @@ from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_u
 from entail.ui.trees.views import VIEWS, draw_export, draw_step_check, draw_view, panes
 
 with framed("Trees") as (shared, author):
-    tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
+    tree_id = st.query_params.get("tree")
+    came_back = "view" in st.session_state  # from a tree of this page, by the browser's own button
+    if tree_id is None and not came_back and not asks_to_start():
+        tree_id = st.session_state.get("tree")
     if tree_id is None:
+        if came_back:
+            leave_tree()
         draw_chooser(shared, author)
         st.stop()
     try:
@@ -33,6 +39,7 @@ with framed("Trees") as (shared, author):
     st.session_state["tree"] = st.query_params["tree"] = tree_id
     page = start_page(page)
     screen = page.screen
+    keep_claim(started=page.tree.root.text)
 
     with st.container(key="tree-top", horizontal=True, horizontal_alignment="distribute", gap="small"):
         st.button(

@@ -1,5 +1,7 @@
-// What is typed into a dialog reaches Python with its button alone. Until then the browser keeps it, so that a
-// dialog closed by Escape, by a click beside it or by a lost connection opens again with what was typed.
+const openDialog = () => document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog[open]');
+
+// What is typed into a dialog, or as the claim of a new tree, reaches Python with its button alone. Until then the
+// browser keeps it, so that it is there again after Escape, a click elsewhere, a lost connection or a reload.
 class Drafts {
   constructor() {
     this.watch = new MutationObserver(() => this.look());
@@ -8,16 +10,21 @@ class Drafts {
     document.addEventListener("input", this.keep, true);
     document.addEventListener("submit", this.send, true);
     document.addEventListener("click", this.send, true);
+    this.look();
   }
 
   look() {
-    const dialog = openDialog();
+    const dialog = openDialog() ?? document.querySelector(".st-key-start_box");
     if (dialog !== this.dialog) {
       if (this.isSaved()) sessionStorage.removeItem(this.name);
       Object.assign(this, { dialog, field: null, isSent: false });
     }
-    const field = dialog?.querySelector("textarea") ?? null;
+    const field = dialog?.querySelector(this.isClaim() ? ".st-key-start_text input" : "textarea") ?? null;
     if (field !== null) this.follow(field);
+  }
+
+  isClaim() {
+    return this.dialog?.matches(".st-key-start_box");
   }
 
   // The app may draw the field anew under the author's hands, or what names it only after it.
@@ -33,16 +40,17 @@ class Drafts {
     const draft = sessionStorage.getItem(this.name);
     if (draft === null) return;
     // React hears only of values that are set as a browser sets them.
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(this.field, draft);
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(this.field), "value").set.call(this.field, draft);
     this.field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   // A dialog that has gone after its button was pressed, and said nothing against it, has saved the text.
   isSaved() {
-    return this.isSent && this.dialog.querySelector('[data-testid="stAlert"]') === null;
+    return this.isSent && !this.isClaim() && this.dialog.querySelector('[data-testid="stAlert"]') === null;
   }
 
   nameOf() {
+    if (this.isClaim()) return `claim\n${this.initial}`;
     return ["draft", location.search, this.dialog.getAttribute("aria-label"), this.words(), this.initial].join("\n");
   }
 

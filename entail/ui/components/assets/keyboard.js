@@ -42,8 +42,6 @@ const belongsTo = (element, key) => {
   return false;
 };
 
-const openDialog = () => document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog[open]');
-
 // A dialog begins in its first field. Streamlit gives the focus to its close button, and draws the field later.
 const focusField = (dialog) => {
   const field = dialog.querySelector("textarea, input:not([type=hidden]):not([type=checkbox])");
