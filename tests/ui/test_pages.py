@@ -61,7 +61,8 @@ def test_a_second_tree_of_a_claim_is_started_by_a_second_click(home: AppTest, sh
     home = home.button(key="start").click().run()
     assert not home.exception
     assert [tree.id for tree in shared.log.trees() if not tree.example] == [twin]
-    assert [twin in str(link.proto) for link in home.get("page_link")].count(True) == 1
+    links = [twin in str(link.proto) for link in home.get("page_link")].count(True)
+    assert links == 2, "on its card, and at the button"
     home = home.button(key="start").click().run()
     assert sorted(tree.hypothesis for tree in shared.log.trees() if not tree.example) == [
         "Ice  floats",
