@@ -118,8 +118,8 @@ def test_positions_are_those_of_the_request(served: Served) -> None:
         chain = client.chain("lo", "fo", facts=texts, scorer="tfidf", top=3)
     assert [hits[0].position for hits in search.hits] == [3, 0, 5]
     assert (search.count, chain.count) == (3, 3)
-    shown = [*chain.chain, *chain.ranking, *chain.steps[0].candidates]
-    assert {(fact.position, fact.text) for fact in shown} == {(0, "ba be"), (3, "fo fu"), (5, "lo")}
+    answered = [*chain.chain, *chain.ranking, *chain.steps[0].candidates]
+    assert {(fact.position, fact.text) for fact in answered} == {(0, "ba be"), (3, "fo fu"), (5, "lo")}
 
 
 def test_defaults_of_a_search(both: Served, grove: dict[str, Any]) -> None:

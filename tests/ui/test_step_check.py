@@ -12,7 +12,7 @@ from entail.errors import EncoderError
 from entail.judge.steps import StepVerdict
 from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.models import current_check, describe_step, explain_step
+from entail.ui.trees.models import CHECKED, current_check, describe_step, explain_step
 from entail.ui.trees.page import TreePage
 from tests.ui.conftest import accepts, on_tree, page_of, ready, said
 
@@ -40,6 +40,8 @@ class Verifier:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that makes a check of steps available to the app."""
+
+    CHECKED.clear()
 
     def put(verdict: Callable[..., StepVerdict]) -> None:
         monkeypatch.setattr("entail.ui.trees.models.list_verifiers", lambda: ["mine"])

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pyvis.network import Network
 
 
+Verdicts = Mapping[str, tuple[float, str]]
+"""Node -> probability that its step holds, and words for it."""
+
+
 @dataclass
 class GraphView:
     """Node that is shown with all below it, and where premises stand: None for what suits the tree."""
@@ -64,7 +68,7 @@ def draw_graph(
     show_rejected: bool = False,
     author: str | None = None,
     editable: bool = False,
-    verdicts: Mapping[str, str] | None = None,
+    verdicts: Verdicts | None = None,
     key: str,
     on_event: Callable[[NodeEvent], object],
 ) -> None:
@@ -74,7 +78,7 @@ def draw_graph(
     direction.
 
     Boxes can be dragged onto others where it is `editable`. The newest node of `author` comes into view.
-    `verdicts` has what a check says of a conclusion's step. Each tree needs a `key` of its own.
+    `verdicts` fill the meters at the steps. Each tree needs a `key` of its own.
     """
     view = graph_view(key)
     view.show(tree, selected)
@@ -147,7 +151,7 @@ def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> d
 
 
 def network_of(
-    tree: Tree, drawing: Layout, *, collapsed: Collection[str] = (), verdicts: Mapping[str, str] | None = None
+    tree: Tree, drawing: Layout, *, collapsed: Collection[str] = (), verdicts: Verdicts | None = None
 ) -> Network:
     """Return a drawing as a network whose boxes also have captions and levels, and signs to collapse them.
 
@@ -163,6 +167,7 @@ def network_of(
         network.add_node(f"{id}@{group}", label=text, shape="box", group=group, of=id, **position)
 
     for id, box in drawing.boxes.items():
+        probability, words = (verdicts or {}).get(id, (0.0, ""))
         about = network.get_node(id)
         about |= {"level": box.layer + 1, "words": box.text.lower()}
         if box.kind == "rejected":
@@ -180,10 +185,20 @@ def network_of(
             if node.children:
                 about["open"] = id not in collapsed
                 joint = joints.get(id) or (box.right + 8, box.y)
-                add_sign(id, "fold", f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}", *joint)
-        lines = (caption, box.text, (verdicts or {}).get(id, ""))
+                sign = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
+                add_sign(id, "fold", f"{sign} {meter(probability)}" if words else sign, *joint)
+        lines = (caption, box.text, words)
         about["title"] = printable("\n".join(filter(None, lines)))
     return network
+
+
+def meter(probability: float) -> str:
+    """Return a bar of eight heights.
+
+    >>> meter(0.04), meter(0.5), meter(1.0)
+    ('▁', '▅', '█')
+    """
+    return "▁▂▃▄▅▆▇█"[min(7, int(probability * 8))]
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:

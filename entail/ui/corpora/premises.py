@@ -45,7 +45,7 @@ _SHOWN = 5_000
 """Premises in the table; more than anyone scrolls through, and few enough for a browser."""
 
 _NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
-"""Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
+"""Session keys of what succeeded, until it is visible, and of the numbers of imports and additions so far.
 
 The numbers are part of the keys of the fields, so that a saved input is cleared and not saved twice.
 """
@@ -166,8 +166,8 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         )
     terms = fold(words).lower().split()
     matches = [premise for premise in premises if _matches(premise, terms, scope)]
-    shown = [_cells(premise) for premise in matches[:_SHOWN]]
-    table = pd.DataFrame({name: [cells.get(name, "") for cells in shown] for name in (_PREMISE, *columns)})
+    visible = [_cells(premise) for premise in matches[:_SHOWN]]
+    table = pd.DataFrame({name: [cells.get(name, "") for cells in visible] for name in (_PREMISE, *columns)})
     # The key has version and search, so that a selection never carries over to other rows.
     search = f"facts-{corpus.id}-{scope}-{' '.join(terms)}"
     key = f"{search}-{corpus.version}"
@@ -180,12 +180,12 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         selection_mode="single-row",
         key=key,
     )
-    cut = f", the first {_SHOWN:,} shown" if len(matches) > _SHOWN else ""
+    cut = f", the first {_SHOWN:,} visible" if len(matches) > _SHOWN else ""
     st.caption(f"{len(matches):,} of {len(premises):,} premises{cut}. Select one to correct or retire it.")
     if is_locked_in_demo("corpora cannot be changed"):
         return
     rows = picked["selection"]["rows"]
-    if rows and rows[0] < len(shown):
+    if rows and rows[0] < len(visible):
         st.session_state[_SELECTED] = search, key, matches[rows[0]]
     selected = st.session_state.get(_SELECTED)
     # Another author's change makes a new table; the correction that is being typed stays.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import streamlit as st
 
 from entail.arcf.scoring.scorer import list_scorers
+from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
@@ -74,6 +76,11 @@ WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
 
 _VERDICTS = TaskGroup("verdicts", failure="the entailment could not be checked")
+
+CHECKED: OrderedDict[tuple[StepCheck, Step], StepVerdict] = OrderedDict()
+"""Verdicts of the process by check and step, the oldest first."""
+
+_REMEMBERED = 10_000
 _RERANKERS = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
 _PROPOSALS = TaskGroup("proposals", failure="the proposals could not be made")
 
@@ -161,21 +168,25 @@ class StepCheck:
     stamp: int
 
     def start(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[StepVerdict]]:
-        """Return the task of the verdicts on steps."""
+        """Return the task of the verdicts on steps; each step is checked once."""
 
         def make(_: ProgressCallback) -> list[StepVerdict]:
             _wait_for_page(self.name)
-            return load_verifier(self.name).check(steps)
+            verifier, memory = load_verifier(self.name), CHECKED
+            for step in cancellable(steps):
+                if (self, step) not in memory:
+                    memory[self, step] = verifier.check([step])[0]
+            verdicts = [memory[self, step] for step in steps]
+            while len(memory) > _REMEMBERED:
+                memory.popitem(last=False)
+            return verdicts
 
         return _VERDICTS.get_or_start((self, tuple(steps)), make, wait=wait, retry=False)
 
     def recall(self, tree: Tree) -> dict[str, StepVerdict]:
         """Return the verdicts in memory by the node of the conclusion; check nothing."""
-        conclusions = [node for node in tree.walk() if node.children]
-        tasks = {node.id: _VERDICTS.peek((self, (step_of(tree, node),))) for node in conclusions}
-        return {
-            id: cast("list[StepVerdict]", task.value)[0] for id, task in tasks.items() if task and task.value
-        }
+        steps = {node.id: (self, step_of(tree, node)) for node in tree.walk() if node.children}
+        return {id: CHECKED[key] for id, key in steps.items() if key in CHECKED}
 
 
 def current_check() -> StepCheck | None:

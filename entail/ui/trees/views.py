@@ -60,7 +60,7 @@ def draw_view(page: TreePage, view: str) -> None:
         draw_outline(tree, **options)
     else:
         recalled = page.check.recall(tree) if page.check is not None else {}
-        verdicts = {id: describe_step(verdict) for id, verdict in recalled.items()}
+        verdicts = {id: (v.probability, describe_step(v)) for id, v in recalled.items()}
         draw_graph(tree, author=page.author, editable=not page.is_locked, verdicts=verdicts, **options)
 
 
@@ -72,6 +72,12 @@ def draw_step_check(page: TreePage) -> None:
     verdicts = _await_verdicts(page, page.check, [step])
     if verdicts is not None:
         _draw_verdict(verdicts[0], step, help=_HINT.format(name=label(page.check.name)))
+
+
+def check_others(page: TreePage) -> None:
+    """Start the check of all steps, so that their meters stand in the graph by the next act."""
+    if page.check is not None:
+        page.check.start([step_of(page.tree, node) for node in page.tree.walk() if node.children])
 
 
 def _draw_steps(page: TreePage) -> None:

@@ -112,7 +112,7 @@ if not away:
     if is_outline:
         draw_outline(tree, **options)
     else:
-        verdicts = {"n1.1": "Supported by its premises"}
+        verdicts = {"n1.1": (0.95, "Supported by its premises")}
         draw_graph(tree, author="Ada", editable=True, verdicts=verdicts, **options)
     digits = "0123456789"
     keys = [*digits, *(f"shift+{digit}" for digit in digits), *"ur?g", "up", "down", "enter"]

@@ -15,7 +15,7 @@ from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
-from entail.ui.trees.views import VIEWS, draw_export, draw_step_check, draw_view, panes
+from entail.ui.trees.views import VIEWS, check_others, draw_export, draw_step_check, draw_view, panes
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
@@ -84,6 +84,7 @@ with framed("Trees") as (shared, author):
             draw_view(page, view)
     with verdict:
         draw_step_check(page)
+    check_others(page)
     open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
