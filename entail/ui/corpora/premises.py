@@ -45,7 +45,7 @@ _SHOWN = 5_000
 """Premises in the table; more than anyone scrolls through, and few enough for a browser."""
 
 _NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
-"""Session keys of what succeeded, until it is visible, and of the numbers of imports and additions so far.
+"""Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
 
 The numbers are part of the keys of the fields, so that a saved input is cleared and not saved twice.
 """
@@ -180,7 +180,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         selection_mode="single-row",
         key=key,
     )
-    cut = f", the first {_SHOWN:,} visible" if len(matches) > _SHOWN else ""
+    cut = f", the first {_SHOWN:,} shown" if len(matches) > _SHOWN else ""
     st.caption(f"{len(matches):,} of {len(premises):,} premises{cut}. Select one to correct or retire it.")
     if is_locked_in_demo("corpora cannot be changed"):
         return
