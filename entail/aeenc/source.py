@@ -119,6 +119,14 @@ class TreeSource:
         return f"{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
 
 
+def bundled_source() -> dict[str, object]:
+    """Return the values of a `TreeSource` for the bundled sample."""
+    from entail.data.bundled import sample_dir
+
+    folder = sample_dir()
+    return {"corpus": folder / "premises.jsonl.gz", "trees": folder / "trees.jsonl.gz", "hold_out": 10}
+
+
 def hold_out(
     trees: Sequence[ExplanationTree], *, every: int
 ) -> tuple[tuple[ExplanationTree, ...], tuple[ExplanationTree, ...]]:

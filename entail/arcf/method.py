@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from annotated_types import Ge
+
 from entail.arcf.config import PAPER, ArcfConfig
 from entail.errors import SettingsError
+from entail.progress import ProgressCallback
 from entail.training.fields import check_values
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 if TYPE_CHECKING:
     from entail.data.worldtree.questions import Question, QuestionReading
     from entail.data.worldtree.tables import FactTables
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+
+_K = 60
+"""Visible facts at each step of a comparison, as `entail evaluate chains` has it."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +39,24 @@ class WorldtreeData:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldtreeSource:
-    """An official release of WorldTree, 2019 or 2020, or anything in its format.
+    """A release of WorldTree, 2019 or 2020, anything in its format, or trees over a corpus of premises.
 
     Raises:
         SettingsError: If tables or questions are not given.
     """
 
-    tables: Annotated[Path | None, "Folder of fact tables (.tsv) as released"] = None
-    questions: Annotated[Path | None, "Questions with explanations, as released"] = None
-    dev: Annotated[Path | None, "Dev questions that select the weights"] = None
+    tables: Annotated[
+        Path | None, "Folder of fact tables (.tsv) as released; or premises: txt, csv or jsonl"
+    ] = None
+    questions: Annotated[
+        Path | None, "Questions with explanations, as released; or reference trees: EntailmentBank JSONL"
+    ] = None
+    dev: Annotated[
+        Path | None, "Dev questions that select the weights and compare with the active scorer"
+    ] = None
+    hold_out: Annotated[
+        int | None, Ge(2), "Without dev questions: every n-th of the questions is one, and is not trained on"
+    ] = None
     unscored: Annotated[bool, "Include explanations that the shared task does not score"] = False
 
     def __post_init__(self) -> None:
@@ -49,18 +66,27 @@ class WorldtreeSource:
 
     def read(self, *, keep: Path | None = None) -> WorldtreeData:
         """Read the files; raise `EntailError` for one that cannot be read."""
-        from entail.data.worldtree.questions import read_questions
+        from entail.arcf.chains.chain import corpus_facts
+        from entail.data.corpora import read_corpus
         from entail.data.worldtree.tables import read_fact_tables
 
         assert self.tables is not None
         assert self.questions is not None
-        reading = read_questions(self.questions)
+        reading = _read_explained(self.questions)
+        questions = reading.explained if self.unscored else reading.scored
+        dev = _read_explained(self.dev).scored if self.dev else ()
+        if self.hold_out is not None and not dev:
+            dev = questions[self.hold_out - 1 :: self.hold_out]
+            questions = tuple(question for question in questions if question not in dev)
+        is_release = self.tables.is_dir()
         return WorldtreeData(
-            facts=read_fact_tables(self.tables),
-            questions=reading.explained if self.unscored else reading.scored,
-            dev=read_questions(self.dev).scored if self.dev else (),
+            facts=read_fact_tables(self.tables)
+            if is_release
+            else corpus_facts(read_corpus(self.tables).corpus),
+            questions=questions,
+            dev=dev,
             reading=reading,
-            split=self.dev.name if self.dev else "",
+            split=self.dev.name if self.dev else self.questions.name,
             unscored=self.unscored,
         )
 
@@ -69,11 +95,64 @@ class WorldtreeSource:
         return self.questions.name
 
 
+def _read_explained(file: Path) -> QuestionReading:
+    """Read questions as released, or reference trees, whose hypotheses are explained by their premises."""
+    from entail.data.entailment_bank.trees import read_trees
+    from entail.data.text import premise_key
+    from entail.data.worldtree.questions import CENTRAL, Question, QuestionReading, read_questions
+
+    if ".jsonl" not in file.suffixes:
+        return read_questions(file)
+    questions = []
+    for tree in read_trees(file, name=file.name):
+        gold = dict.fromkeys((premise_key(tree.text(leaf)).lower() for leaf in tree.leaves), CENTRAL)
+        questions.append(Question(tree.id, tree.question or tree.hypothesis, tree.answer, gold))
+    return QuestionReading(file.name, "2020", tuple(questions))
+
+
+def bundled_trees() -> dict[str, object]:
+    """Return the values of a `WorldtreeSource` for the bundled sample."""
+    from entail.data.bundled import sample_dir
+
+    folder = sample_dir()
+    return {"tables": folder / "premises.jsonl.gz", "questions": folder / "trees.jsonl.gz", "hold_out": 10}
+
+
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
     """Train; see `train_arcf`."""
     from entail.arcf.training import train_arcf
 
     return train_arcf(data.questions, data.facts, config, dev=data.dev, run=run).to_json()
+
+
+def evaluate(
+    model: str | Path, data: WorldtreeData, progress: ProgressCallback | None
+) -> QueryFigures | None:
+    """Measure the rankings of the dev questions by MAP; None without any. The rival ranks by shared words."""
+    import numpy as np
+
+    from entail.arcf.chains.chain import ChainRanker
+    from entail.arcf.neighbourhoods import Neighbourhoods
+    from entail.arcf.scoring.scorer import load_scorer
+    from entail.evaluation.chains import evaluate_chains, fact_similarities, tfidf_rankings
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+    if not data.dev:
+        return None
+    scorer, similarities = load_scorer(model, precision="auto"), fact_similarities(data.facts)
+    ranker = ChainRanker(scorer, Neighbourhoods(data.facts, k=_K, metric=scorer.form.metric))
+    rankings = (ranked.ranking for ranked in ranker.rank(data.dev, progress=progress))
+    values = evaluate_chains(data.dev, data.facts, rankings).values
+    rival = evaluate_chains(data.dev, data.facts, tfidf_rankings(data.dev, similarities)).values
+    return QueryFigures(
+        encoder=scorer.name,
+        revision=scorer.revision,
+        split=f"{len(values):,} questions of {data.split}",
+        queries=tuple(question.text for question in data.dev),
+        primary="MAP",
+        values={"MAP": (values, np.ones(len(values)))},
+        rivals={"shared words (TF-IDF)": rival},
+    )
 
 
 def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
@@ -156,6 +235,8 @@ ARCF = Method(
     config=ArcfConfig,
     train=train,
     source=WorldtreeSource,
+    sample=bundled_trees(),
+    evaluate=evaluate,
     preview=preview,
     encodes=False,
     role="chains",

@@ -134,9 +134,9 @@ def promote(
     encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one
     of the Trees page, each for all corpora.
     """
-    from entail.registry.models import active, card_figures, roll_back
+    from entail.registry.models import active, card_figures, decisive_figures, roll_back
     from entail.registry.models import promote as activate
-    from entail.registry.roles import DESCRIPTIONS, role_of
+    from entail.registry.roles import ROLES, role_of
 
     if (encoder is None and anyway) or (encoder is not None and (back or role)):
         raise SettingsError("expected --anyway with an ENCODER, and --back and --role without one")
@@ -155,7 +155,9 @@ def promote(
     now = active(corpus, role=model_role)
     rows = card_figures(encoder, now) if model_role != "retriever" else []
     with progress_bar() as progress:
-        comparison = _comparison(encoder, now, corpus, progress=progress)
+        # Figures on the cards are of more data than the sample.
+        on_sample = not (anyway or model_role == "retriever") and not decisive_figures(encoder, now)
+        comparison = _comparison(encoder, now, corpus, on_sample=on_sample, progress=progress)
         pointer = activate(
             encoder,
             by=login_name(),
@@ -171,7 +173,7 @@ def promote(
     lines = [
         str(comparison or ""),
         describe({"measures": card_rows}) if now.encoder not in ("", encoder) else "",
-        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[model_role]} for {corpus or 'all corpora'} "
+        f"{pointer.encoder} ({pointer.revision}) {ROLES[model_role].task} for {corpus or 'all corpora'} "
         f"now; `entail promote --back {option}` undoes it",
     ]
     return Report(
@@ -181,16 +183,17 @@ def promote(
 
 
 def _comparison(
-    name: str, now: Active, corpus: str | None, *, progress: ProgressCallback | None
+    name: str, now: Active, corpus: str | None, *, on_sample: bool, progress: ProgressCallback | None
 ) -> PairedComparison | None:
-    """Compare on the dev data of the model's job; reuse the job's own comparison."""
-    from entail.jobs.candidates import compare_anew, find_candidate
+    """Compare on the dev data of the model's job, else on the bundled sample; reuse the job's comparison."""
+    from entail.jobs.candidates import compare_anew, find_candidate, sample_splits
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
     candidate = find_candidate(jobs, name)
     if candidate is None or candidate.evaluation is None:
-        return None
+        splits = sample_splits(now.role) if on_sample and now.encoder not in ("", name) else ()
+        return next((split.compare(name, corpus, progress) for split in splits), None)
     if not now.revision or not candidate.is_outdated(now.revision):
         return candidate.evaluation
     return compare_anew(jobs, candidate.job.id, corpus=corpus, progress=progress)
@@ -210,10 +213,11 @@ def _corpus(name: str | None) -> Corpus | None:
 def _active(corpus: str | None) -> Report:
     from entail.registry.models import active
     from entail.registry.pointers import history, list_moves, list_pointers
-    from entail.registry.roles import PACKAGED_MODELS
+    from entail.registry.roles import ROLES
 
-    pointers, active_models = list_pointers(), {role: active(role=role) for role in PACKAGED_MODELS}
-    moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
+    roles = [role for role in ROLES if role != "retriever"]
+    pointers, active_models = list_pointers(), {role: active(role=role) for role in roles}
+    moves = sorted([*history(corpus), *list_moves(*roles)], key=lambda move: -move.number)
     in_use = [("all corpora", active()), *active_models.items()]
     about = {
         "active models": [

@@ -18,9 +18,9 @@ Device = Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."]
 def active_or_packaged(role: Role) -> str:
     """Return the active model of a role, else the packaged one; a fallback is reported on stderr."""
     from entail.registry.models import active
-    from entail.registry.roles import PACKAGED_MODELS
+    from entail.registry.roles import ROLES
 
     now = active(role=role)
     if now.notice is not None:
         typer.echo(now.notice, err=True)
-    return now.encoder or PACKAGED_MODELS[role]
+    return now.encoder or ROLES[role].packaged

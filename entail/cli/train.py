@@ -50,6 +50,7 @@ def _command(method: Method) -> Callable[..., None]:
         device: Device = None,
         queue: Annotated[bool, "Queue it for a worker instead of training here."] = False,
         resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = True,
+        sample: Annotated[bool, "Train on the bundled sample, which takes a few minutes."] = False,
         show_config: Annotated[bool, "Print all settings as a TOML file, and stop."] = False,
         **values: Any,  # noqa: ANN401 - of the source's fields and the flags
     ) -> Report:
@@ -60,7 +61,9 @@ def _command(method: Method) -> Callable[..., None]:
             printed = values_of(method.make_config(changes, preset=preset))
             printed |= {field.name: about.get(field.name, field.default) for field in settings_of_data}
             return Report(data=printed, text=format_toml([*method.fields, *settings_of_data], printed))
-        source = method.make_source(about)
+        source = method.make_source({**method.sample, **about} if sample else about)
+        if sample and "sample" in method.presets:
+            preset = preset or "sample"
         config = method.make_config(changes, preset=preset or method.usual_preset(source))
         if out is None:
             raise SettingsError("expected --out FOLDER, found none; give the folder of the model")

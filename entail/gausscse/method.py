@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from entail.gausscse.config import PAPER, GausscseConfig
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource
+from entail.training.nli_source import PairData, PairSource, bundled_pairs
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -36,6 +36,7 @@ def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | N
     measured = evaluate_direction(data.dev, loaded, progress=progress)
     pairs, _ = direction_pairs(data.dev)
     right = measured.correct.astype(np.float64)
+    longer = np.array([len(pair.premise) > len(pair.hypothesis) for pair in pairs])
     return QueryFigures(
         encoder=loaded.name,
         revision=loaded.revision,
@@ -43,6 +44,7 @@ def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | N
         queries=tuple(f"{pair.premise}\t{pair.hypothesis}" for pair in pairs),
         primary="Direction",
         values={"Direction": (right, np.ones(len(right)))},
+        rivals={"the longer sentence entails": longer.astype(np.float64)},
     )
 
 
@@ -85,6 +87,7 @@ GAUSSCSE = Method(
     evaluate=evaluate,
     presets={"paper": PAPER},
     source=PairSource,
+    sample=bundled_pairs(),
     preview=preview,
     role="direction",
     common=("base", "tuning", "rank", "sets", "epochs", "batch_size", "learning_rate", "temperature"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,20 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from entail.aeenc.method import AEENC
+from entail.aeenc.reranking.method import RERANKER
 from entail.aeenc.source import TrainingData
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.encoders.training_queries import training_queries_of
-from entail.errors import EncoderError, JobError
+from entail.errors import EntailError, JobError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.progress import ProgressCallback
 from entail.registry.models import active
+from entail.registry.roles import ROLES, list_usable, role_of
 from entail.settings import load_settings
-from entail.training.method import Method, Run, method, methods
+from entail.training.method import Method, Role, Run, method, methods
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import read_source
@@ -47,12 +50,9 @@ class Candidate:
 
     @property
     def problem(self) -> str | None:
-        """Reason why it cannot rank; None if it can."""
-        trainer = methods().get(self.job.spec.method)
-        if trainer is not None and not trainer.encodes:
-            return f"it is {trainer.makes} and no encoder: it ranks for no corpus"
+        """Reason why it cannot be promoted; None if it can."""
         if self.revision is None:
-            return "the encoder is gone"
+            return "the model is gone"
         if self.evaluation is not None and self.evaluation.candidate != self.revision:
             return "its weights changed since the training"
         return None
@@ -73,10 +73,11 @@ def find_candidate(jobs: Jobs, name: str) -> Candidate | None:
 
 
 def _candidate(job: Job) -> Candidate:
-    try:
-        revision = resolve(job.name).revision
-    except EncoderError:
-        revision = None
+    revision = None
+    with contextlib.suppress(EntailError):  # it is gone, or fits no role
+        role = role_of(job.name)
+        encodes = not ROLES[role].method
+        revision = (resolve(job.name).revision if encodes else list_usable(role).get(job.name)) or None
     return Candidate(job, revision, PairedComparison.from_json(job.evaluation) if job.evaluation else None)
 
 
@@ -100,15 +101,17 @@ def compare_on(
     trees: Iterable[ExplanationTree],
     *,
     corpus: str | None = None,
+    role: Role = "retriever",
     progress: ProgressCallback | None = None,
 ) -> PairedComparison:
-    """Compare an encoder with the active one (of a corpus): ranks of the children of every parent of trees.
+    """Compare a retriever or re-ranker with the active one: ranks of the children of every parent of trees.
 
     Raises:
         EntailError: If an encoder cannot be loaded, or no tree has a proof.
     """
     data = TrainingData(premises, premises, (), None, tuple(trees))
-    comparison = compare_with_active(AEENC, encoder, data, corpus=corpus, progress=progress)
+    trainer = AEENC if role == "retriever" else RERANKER
+    comparison = compare_with_active(trainer, encoder, data, corpus=corpus, progress=progress)
     if comparison is None:
         raise JobError("expected trees to compare encoders on, found none")
     return comparison
@@ -204,36 +207,45 @@ def compare_on_unseen(
 
 @dataclass(frozen=True)
 class Split:
-    """Trees to compare two encoders on: the name on the page, and a cache key that changes with the trees.
+    """Data to compare two models on: the name on the page, and a cache key that changes with the data.
 
-    `compare` compares an encoder, by name, with the one that is active for a corpus.
+    `compare` compares a model, by name, with the one that is active for a corpus.
     """
 
     name: str
     stamp: Hashable
-    compare: Callable[[str, str | None, ProgressCallback], PairedComparison]
+    compare: Callable[[str, str | None, ProgressCallback | None], PairedComparison]
 
 
 def list_splits(
-    jobs: Jobs, log: TreeLog, corpora: CorpusStore, info: CorpusInfo, candidate: Candidate | None
+    jobs: Jobs,
+    log: TreeLog,
+    corpora: CorpusStore,
+    info: CorpusInfo,
+    candidate: Candidate | None,
+    role: Role = "retriever",
 ) -> list[Split]:
-    """Return the splits to compare an encoder on, over a corpus of premises; the most informative first.
+    """Return the splits to compare a model on; the most informative first.
 
-    These are the dev trees of the candidate's training, the files in `splits` of the data folder, and stored
-    trees.
+    These are the dev data of the candidate's training. Over a corpus of premises, the files in `splits` of
+    the data folder and the stored trees follow for retrievers and re-rankers; else the bundled sample.
     """
     splits: list[Split] = []
     source = candidate.job.spec.source if candidate is not None else {}
     if candidate is not None and (source.get("dev") or source.get("hold_out")):
         job, file_name = candidate.job.id, str(source.get("dev") or "held out").replace("\\", "/")
-        name = f"dev trees of its training ({file_name.rpartition('/')[2]})"
+        name = f"dev data of its training ({file_name.rpartition('/')[2]})"
         splits.append(Split(name, ("job", job), partial(_compare_job, jobs, job)))
+    if role not in ("retriever", "reranker"):
+        return [*splits, *sample_splits(role)]
     premises = partial(corpora.corpus, info.id, version=info.version)
     version = (info.id, info.version)
     for file in sorted((load_settings().data_dir / "splits").glob("*")):
         if file.is_file() and file.name.endswith(_SUFFIXES):
-            stamp, read = ("file", file.name, file.stat().st_mtime_ns), partial(read_trees, file)
-            over, own = partial(_compare, premises, read), partial(_compare, partial(_sentences, file), read)
+            stamp, read = ("file", role, file.name, file.stat().st_mtime_ns), partial(read_trees, file)
+            over, own = (
+                partial(_compare, role, texts, read) for texts in (premises, partial(_sentences, file))
+            )
             splits.append(Split(f"{file.name} over {info.name}", (*stamp, version), over))
             splits.append(Split(f"{file.name} over its own sentences", (*stamp, None), own))
     for kind, example in (("your team's trees", False), ("example trees", True)):
@@ -242,27 +254,47 @@ def list_splits(
             stored = tuple((tree.id, tree.seq) for tree in summaries)
             read_stored = partial(_read_stored, log, [tree.id for tree in summaries])
             name = f"{kind} ({len(summaries):,}) over {info.name}"
-            splits.append(Split(name, ("trees", stored, *version), partial(_compare, premises, read_stored)))
+            splits.append(
+                Split(name, ("trees", role, stored, *version), partial(_compare, role, premises, read_stored))
+            )
     return splits
 
 
 def _compare_job(
-    jobs: Jobs, job: str, _: str, corpus: str | None, report: ProgressCallback
+    jobs: Jobs, job: str, _: str, corpus: str | None, report: ProgressCallback | None
 ) -> PairedComparison:
     comparison = compare_anew(jobs, job, corpus=corpus, progress=report)
     if comparison is None:
-        raise JobError("expected dev trees in this job, found none; compare on another split")
+        raise JobError("expected dev data in this job, found none; compare on another split")
     return comparison
 
 
 def _compare(
+    role: Role,
     premises: Callable[[], Corpus],
     trees: Callable[[], Iterable[ExplanationTree]],
     encoder: str,
     corpus: str | None,
-    report: ProgressCallback,
+    report: ProgressCallback | None,
 ) -> PairedComparison:
-    return compare_on(encoder, premises(), trees(), corpus=corpus, progress=report)
+    return compare_on(encoder, premises(), trees(), corpus=corpus, role=role, progress=report)
+
+
+def sample_splits(role: Role) -> Iterator[Split]:
+    """Yield the dev part of the bundled sample of each method whose models have a role."""
+    for trainer in methods().values():
+        if trainer.role == role and trainer.sample and trainer.evaluate is not None:
+            yield Split("the bundled sample", ("sample", trainer.name), partial(_compare_sample, trainer))
+
+
+def _compare_sample(
+    trainer: Method, name: str, corpus: str | None, report: ProgressCallback | None
+) -> PairedComparison:
+    data = read_source(trainer.make_source(trainer.sample), progress=report)
+    comparison = compare_with_active(trainer, name, data, progress=report)
+    if comparison is None:
+        raise JobError(f"expected a model that is active as {trainer.makes}, found none to compare with")
+    return comparison
 
 
 def _sentences(file: Path) -> Corpus:

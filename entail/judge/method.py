@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from entail.judge.config import JudgeConfig
+from entail.progress import ProgressCallback
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource
+from entail.training.nli_source import PairData, PairSource, bundled_pairs
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
 
 
 def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
@@ -15,6 +20,46 @@ def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
     from entail.judge.training import train_judge
 
     return train_judge(data.pairs, config, dev=data.dev, run=run).to_json()
+
+
+def evaluate(model: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
+    """Measure whether the judge tells entailments from other dev pairs; None without dev pairs.
+
+    Rivals are the answer that is right most often, and a threshold on the share of the hypothesis's stems
+    in the premise, which is the best on the same pairs.
+    """
+    import numpy as np
+
+    from entail.evaluation.retrieval.paired import QueryFigures
+    from entail.index.lexical import stemmed_words
+    from entail.judge.judges import THRESHOLD, NliJudge
+    from entail.statistics.classification import best_threshold
+
+    if not data.dev:
+        return None
+    judge = NliJudge(model)
+    premises, hypotheses = [pair.premise for pair in data.dev], [pair.hypothesis for pair in data.dev]
+    entails = np.array([pair.label == "entailment" for pair in data.dev])
+    stems = [
+        (set(stemmed_words(first)), set(stemmed_words(second)))
+        for first, second in zip(premises, hypotheses, strict=True)
+    ]
+    shared = np.array([len(first & second) / max(1, len(second)) for first, second in stems])
+    calls = {
+        "Accuracy": judge.entailment(premises, hypotheses, progress=progress) >= THRESHOLD,
+        "always the same answer": np.full(len(entails), entails.mean() >= 0.5),
+        "shared words": shared > best_threshold(shared, entails).value,
+    }
+    right = {name: (called == entails).astype(np.float64) for name, called in calls.items()}
+    return QueryFigures(
+        encoder=judge.name,
+        revision=judge.revision,
+        split=f"{len(entails):,} pairs of {data.split}",
+        queries=tuple(f"{first}\t{second}" for first, second in zip(premises, hypotheses, strict=True)),
+        primary="Accuracy",
+        values={"Accuracy": (right.pop("Accuracy"), np.ones(len(entails)))},
+        rivals=right,
+    )
 
 
 def preview(data: PairData, config: JudgeConfig) -> Preview:
@@ -71,7 +116,10 @@ JUDGE = Method(
     card=CARD,
     config=JudgeConfig,
     train=train,
+    evaluate=evaluate,
     source=PairSource,
+    sample=bundled_pairs(),
+    role="judge",
     preview=preview,
     encodes=False,
     makes="a judge of entailment",

@@ -25,8 +25,7 @@ from entail.registry.pointers import (
     rollback_target,
 )
 from entail.registry.roles import (
-    DESCRIPTIONS,
-    PACKAGED_MODELS,
+    ROLES,
     list_usable,
     role_of,
     unusable_reason,
@@ -162,7 +161,7 @@ def promote(
     """
     role = role_of(name)
     if role != "retriever" and (corpus is not None or premises is not None):
-        raise PromotionError(f"{name} {DESCRIPTIONS[role]} for all corpora; leave out the corpus")
+        raise PromotionError(f"{name} {ROLES[role].task} for all corpora; leave out the corpus")
     encoder, revision, premise_revision = _retriever(name) if role == "retriever" else _model(name, role)
     if not anyway:
         require_no_worse(encoder, revision, active(corpus, role=role), evaluation)
@@ -209,7 +208,7 @@ def roll_back(
         present = current_pointer(corpus, role=role)
         if present is None:
             scope = f" for {corpus!r}" if corpus else " for all corpora" if role == "retriever" else ""
-            raise PromotionError(f"expected a promoted model that {DESCRIPTIONS[role]}{scope}, found none")
+            raise PromotionError(f"expected a promoted model that {ROLES[role].task}{scope}, found none")
         require_unmoved(present, number)
         restored = rollback_target(present)
         if restored is not None and role == "retriever" and not is_shipped(str(restored.encoder)):
@@ -223,6 +222,12 @@ def roll_back(
 def card_figures(name: str, now: Active) -> list[FigurePair]:
     """Return the figures on the cards of the active model and of another one, side by side."""
     return compare_figures(_folder(now.encoder) if now.encoder else None, _folder(name))
+
+
+def decisive_figures(name: str, now: Active) -> list[FigurePair]:
+    """Return the figures on both cards that decide between two models of the role."""
+    task = ROLES[now.role].task_of_figures
+    return [row for row in card_figures(name, now) if row.is_decisive and row.task == task]
 
 
 def require_no_worse(
@@ -253,7 +258,7 @@ def require_no_worse(
         )
     if not now.encoder or now.revision == revision:
         return
-    rows = [row for row in card_figures(name, now) if row.is_decisive]
+    rows = decisive_figures(name, now)
     if not rows:
         raise PromotionError(
             f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
@@ -307,7 +312,7 @@ def _active_or_fallback(role: Role) -> Active:
 
 
 def _fallback(role: Role, names: Collection[str]) -> str | None:
-    return PACKAGED_MODELS[role] if PACKAGED_MODELS[role] in names else next(iter(names), None)
+    return ROLES[role].packaged if ROLES[role].packaged in names else next(iter(names), None)
 
 
 def _retriever(name: str) -> tuple[str, str, str]:

@@ -1,47 +1,111 @@
-"""Roles of models: packaged fallbacks, the models that fit a role, and the role that a model fits."""
+"""Roles of models: a record of each, the models that fit a role, and the role that a model fits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
 from entail.arcf.scoring.scorer import list_scorers
 from entail.encoders.card import read_card
-from entail.encoders.catalogue import catalogue, model_folder, resolve
+from entail.encoders.catalogue import SHIPPED, catalogue, model_folder, resolve
 from entail.encoders.cross.encoder import cross_folder
 from entail.encoders.cross.reranker import SHIPPED as PACKAGED_RERANKER
 from entail.encoders.cross.reranker import reranker_revisions
 from entail.errors import EncoderError, PromotionError
+from entail.judge.judges import SHIPPED as PACKAGED_JUDGE
+from entail.judge.judges import judge_revisions
+from entail.training.cards.figures import Task
 from entail.training.method import Role
 
-PACKAGED_MODELS: Mapping[Role, str] = {
-    "direction": "gausscse-minilm",
-    "chains": PACKAGED_SCORER,
-    "reranker": PACKAGED_RERANKER,
-}
-"""Fallback of each role that has one pointer for all corpora."""
 
-DESCRIPTIONS: Mapping[Role, str] = {
-    "retriever": "ranks premises",
-    "direction": "tells which of two sentences entails the other",
-    "chains": "builds chains of facts",
-    "reranker": "re-ranks the nearest premises",
+@dataclass(frozen=True, kw_only=True)
+class RoleRecord:
+    """A role that one model has, or for retrievers one of each corpus.
+
+    Attributes:
+        title: Name of such a model on a screen.
+        task: Task of the model: a verb phrase.
+        use: Where it is used: a sentence.
+        packaged: Model that is active where none was promoted.
+        task_of_figures: Task of the figures on cards that decide between two of them.
+        method: Method of its cross-encoders in `entail.json`; empty for encoders.
+        list_usable: Returns the installed models that fit: name -> revision, empty where it is not known yet.
+    """
+
+    title: str
+    task: str
+    use: str
+    packaged: str
+    task_of_figures: Task
+    method: str = ""
+    list_usable: Callable[[], dict[str, str]]
+
+
+def _encoders(*, gaussian: bool) -> dict[str, str]:
+    return {
+        entry.name: entry.revision or ""
+        for entry in catalogue()
+        if (entry.gaussian is not None) == gaussian and entry.problem is None
+    }
+
+
+def _scorers() -> dict[str, str]:
+    return {scorer.name: scorer.revision or "" for scorer in list_scorers() if scorer.problem is None}
+
+
+ROLES: Mapping[Role, RoleRecord] = {
+    "retriever": RoleRecord(
+        title="Retriever",
+        task="ranks premises",
+        use="The Trees page ranks candidates by it.",
+        packaged=SHIPPED,
+        task_of_figures="premises",
+        list_usable=partial(_encoders, gaussian=False),
+    ),
+    "reranker": RoleRecord(
+        title="Re-ranker",
+        task="re-ranks the nearest premises",
+        use="The Trees page orders the first candidates by it.",
+        packaged=PACKAGED_RERANKER,
+        task_of_figures="premises",
+        method="reranker",
+        list_usable=reranker_revisions,
+    ),
+    "judge": RoleRecord(
+        title="Judge of entailment",
+        task="tells whether a text entails a claim",
+        use="The Trees page checks steps by it, and the Claims page passages.",
+        packaged=PACKAGED_JUDGE,
+        task_of_figures="entailment",
+        method="judge",
+        list_usable=judge_revisions,
+    ),
+    "direction": RoleRecord(
+        title="Encoder of direction",
+        task="tells which of two sentences entails the other",
+        use="The Direction page compares sentences by it.",
+        packaged="gausscse-minilm",
+        task_of_figures="direction",
+        list_usable=partial(_encoders, gaussian=True),
+    ),
+    "chains": RoleRecord(
+        title="Scorer of chains",
+        task="builds chains of facts",
+        use="The Chains page builds chains by it, and the Trees page drafts.",
+        packaged=PACKAGED_SCORER,
+        task_of_figures="chains",
+        method="arcf",
+        list_usable=_scorers,
+    ),
 }
-"""Task of the model in each role."""
+"""Record of each role, in the order of the Models page."""
 
 
 def list_usable(role: Role) -> dict[str, str]:
     """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
-    if role == "chains":
-        usable = [scorer for scorer in list_scorers() if scorer.problem is None]
-        return {scorer.name: scorer.revision or "" for scorer in usable}
-    if role == "reranker":
-        return reranker_revisions()
-    return {
-        entry.name: entry.revision or ""
-        for entry in catalogue()
-        if (entry.gaussian is not None) == (role == "direction") and entry.problem is None
-    }
+    return ROLES[role].list_usable()
 
 
 def role_of(name: str) -> Role:
@@ -52,18 +116,17 @@ def role_of(name: str) -> Role:
         EncoderError: If there is no such model, or it cannot be loaded safely.
     """
     folder = cross_folder(name)
-    card = read_card(folder, folder.name) if folder is not None else None
-    if card is not None and card.reranker:
-        return "reranker"
-    if card is not None and card.scorer:
-        return "chains"
-    if folder is not None and card is not None and card.judge:
-        raise PromotionError(
-            f"{folder.name} cannot be promoted: expected an encoder, a scorer of chains or a re-ranker, "
-            f"found a judge of entailment; name it where you need it: entail evaluate nli --judge "
-            f"{folder.name}"
-        )
-    return "direction" if resolve(name).gaussian is not None else "retriever"
+    if folder is None:
+        return "direction" if resolve(name).gaussian is not None else "retriever"
+    card = read_card(folder, folder.name)
+    method = card.method if card is not None else None
+    for role, record in ROLES.items():
+        if method and record.method == method:
+            return role
+    raise PromotionError(
+        f"{folder.name} cannot be promoted: no role has models of the method {method!r}; expected an "
+        f"encoder, or a model of {', '.join(record.method for record in ROLES.values() if record.method)}"
+    )
 
 
 def unusable_reason(name: str, role: Role) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from entail.errors import JobError, SettingsError
 from entail.progress import ProgressCallback
@@ -164,6 +164,7 @@ class Method:
         encodes: Whether its models are encoders, which can rank.
         makes: Name of its kind of model for people.
         use: Clause on the use of a model that is no encoder; commands in backquotes.
+        sample: Values of the source's fields for the bundled sample, on which a training takes minutes.
     """
 
     name: str
@@ -182,6 +183,7 @@ class Method:
     makes: str = "an encoder"
     use: str = "its package says what for"
     role: Role = "retriever"
+    sample: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -272,9 +274,8 @@ def method(name: str) -> Method:
     raise JobError(f"no method is called {name!r}; the methods are: {', '.join(methods())}{reason}")
 
 
-Role = Literal["retriever", "direction", "chains", "reranker"]
-ROLES: tuple[Role, ...] = get_args(Role)
-"""Roles of models: premise retriever, encoder of Gaussians for directions, scorer of chains, re-ranker."""
+Role = Literal["retriever", "direction", "chains", "reranker", "judge"]
+"""Roles of models; `entail.registry.roles` has a record of each."""
 
 
 class Source(Protocol):

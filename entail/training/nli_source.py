@@ -117,6 +117,13 @@ class PairSource:
         return ", ".join(self._describe(file, self.split) for file in self.pairs)
 
 
+def bundled_pairs() -> dict[str, object]:
+    """Return the values of a `PairSource` for the bundled sample."""
+    from entail.data.bundled import sample_dir
+
+    return {"pairs": (sample_dir() / "pairs.jsonl",), "dev": sample_dir() / "pairs_dev.jsonl"}
+
+
 def load_pairs(file: Path, split: str | None, usual: str) -> NliReading:
     """Return the pairs of a file or a data set of the Hub, there by default those of the usual split."""
     from entail.data.nli.pairs import read_nli

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
-from entail.tuning.source import PassageData, PassageSource, TuningSource
+from entail.tuning.source import PassageData, PassageSource, TuningSource, bundled_passages
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -115,6 +115,7 @@ TUNING = Method(
     train=train_masked,
     evaluate=evaluate,
     source=TuningSource,
+    sample=bundled_passages(),
     preview=preview,
     presets={"paper": PAPER},
     common=("base", "beta", "words", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
@@ -133,6 +134,7 @@ DPR = Method(
     train=train_contrast,
     evaluate=evaluate,
     source=PassageSource,
+    sample=bundled_passages(),
     preview=preview,
     presets={"paper": DPR_PAPER},
     common=("base", "initial", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate"),

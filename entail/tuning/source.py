@@ -93,6 +93,13 @@ class PassageSource:
         return self.questions.name
 
 
+def bundled_passages() -> dict[str, object]:
+    """Return the values of a `PassageSource` for the bundled sample."""
+    from entail.data.bundled import sample_dir
+
+    return {"questions": sample_dir() / "passages.json", "dev": sample_dir() / "passages_dev.json"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TuningSource(PassageSource):
     """Questions with reference passages, and entailment pairs to mix in."""

@@ -140,8 +140,11 @@ def test_promote_and_roll_back_by_role(run_json: Any, tiny_home: Path, gaussian:
     measured = ["evaluate", "nli", "--direction", "--data", str(dev)]
     assert run_json(*measured)["encoder"] == "gausscse-minilm"
     assert run_json("promote")["in_use"]["direction"]["encoder"] == "gausscse-minilm"
-    assert run_json("promote", "mine", code=1)["error"]["type"] == "PromotionError"
-    assert run_json("promote", "mine", "--anyway")["role"] == "direction"
+    promoted = run_json("promote", "mine")
+    assert (promoted["role"], promoted["evaluation"]["primary"]) == ("direction", "Direction"), (
+        "on the sample"
+    )
+    assert promoted["evaluation"]["rivals"]
     assert run_json(*measured)["encoder"] == "mine"
     run_json("promote", "tiny", "--anyway")
     back = run_json("promote", "--back", "--role", "direction")

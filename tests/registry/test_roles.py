@@ -53,7 +53,9 @@ def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -
     assert [role_of(name) for name in ("tiny", two[1], "chain", "models/chain")] == [
         *("retriever", "direction", "chains", "chains")
     ]
-    with pytest.raises(PromotionError, match="found a judge of entailment"):
+    assert role_of("judge") == "judge"
+    (judge / "entail.json").write_text('{"method": "strange", "base": "tiny"}', "utf-8")
+    with pytest.raises(PromotionError, match="'strange'"):
         role_of("judge")
     with pytest.raises(UnknownEncoderError):
         put("nobody")

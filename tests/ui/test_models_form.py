@@ -60,9 +60,13 @@ def previewed(app: AppTest) -> AppTest:
     return app
 
 
-def form(view: View, name: str) -> AppTest:
+def form(view: View, name: str = "aeenc") -> AppTest:
+    """Open the form of a method where its own files are chosen."""
     app = view()
     named(app.selectbox, "Method").set_value(name).run()
+    for field in app.segmented_control:
+        if field.label == "Learn from":
+            field.set_value(field.options[-1]).run()
     return app
 
 
@@ -99,6 +103,7 @@ def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> No
     assert named(app.number_input, "Rank").help
     assert "The method sixth cannot be loaded" in said(app)
     named(app.selectbox, "Method").set_value("gausscse").run()
+    named(app.segmented_control, "Learn from").set_value("").run()
     named(app.selectbox, "Pairs").set_value("Upload a file …").run()
     assert not app.file_uploader
     named(app.selectbox, "Pairs").set_value("A data set on the Hub …").run()
@@ -107,7 +112,7 @@ def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> No
 
 def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="true")
-    app = view()
+    app = form(view)
     named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
     named(app.number_input, "Rank").set_value(4).run()
@@ -160,8 +165,8 @@ def test_a_method_of_another_package_is_queued(view: View) -> None:
     assert named(view(job="new").text_input, "Encoder name").value == "aeenc-1"
 
 
-def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) -> None:
-    app = view()
+def test_reference_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) -> None:
+    app = form(view)
     named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
     app = previewed(app)
@@ -308,3 +313,17 @@ def test_a_name_that_is_no_data_set_is_refused_at_its_field(
     for name in ("a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"):
         with pytest.raises(SettingsError, match="data set on the Hub"):
             PairSource.named(name)
+
+
+@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
+def test_every_training_has_a_sample_that_can_be_read_and_downloaded(view: View, name: str) -> None:
+    app = view()
+    named(app.selectbox, "Method").set_value(name).run()
+    assert named(app.segmented_control, "Learn from").value == "sample"
+    assert not start(app).disabled
+    assert app.get("download_button")
+    how = method.method(name)
+    source = how.make_source(how.sample)
+    counts = how.preview(source.read(), how.make_config({})).counts if how.preview else {}
+    assert min(count for label, count in counts.items() if label != "entailments of other pairs") > 0
+    assert submitted(app).spec.about == "the bundled sample"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import RerankerConfig
 from entail.aeenc.method import preview
-from entail.aeenc.source import TrainingData, TreeSource
+from entail.aeenc.source import TrainingData, TreeSource, bundled_source
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import code, format_setting
 from entail.training.method import CardText, CrossEncoderText, Method, Run
@@ -46,12 +46,15 @@ def evaluate(model: str | Path, data: TrainingData, progress: ProgressCallback |
         return None
     reranker = Reranker(model)
     index = retriever(RerankerConfig.retriever, data.original, progress=progress)
-    measured = evaluate_premises(
-        data.original, data.dev, rerank(index, data.original, reranker), progress=progress
-    )
     split = f"{len(data.dev):,} dev trees over {data.original.name}, lists of {index.name}"
-    figures = QueryFigures.of_premises(measured, split=split)
-    return replace(figures, encoder=reranker.name, revision=reranker.revision)
+    plain, reranked = (
+        QueryFigures.of_premises(
+            evaluate_premises(data.original, data.dev, over, progress=progress), split=split
+        )
+        for over in (index, rerank(index, data.original, reranker))
+    )
+    rivals = {f"{index.name} alone": plain.values[plain.primary][0]}
+    return replace(reranked, encoder=reranker.name, revision=reranker.revision, rivals=rivals)
 
 
 def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
@@ -85,6 +88,7 @@ CARD = CardText(
 RERANKER = Method(
     name="reranker",
     source=TreeSource,
+    sample=bundled_source(),
     title="Re-ranker: learn to order a retriever's first premises",
     card=CARD,
     config=RerankerConfig,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ class QueryFigures:
         queries: The queries, in the order of the values.
         primary: The measure that decides.
         values: Measure -> one value a query, and its weight; the figure is their weighted mean.
+        rivals: Simple rule on the same queries -> its values of the primary measure.
     """
 
     encoder: str
@@ -39,6 +40,7 @@ class QueryFigures:
     queries: tuple[str, ...]
     primary: str
     values: Mapping[str, tuple[Values, Values]]
+    rivals: Mapping[str, Values] = field(default_factory=dict)
 
     @classmethod
     def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> QueryFigures:
@@ -68,13 +70,16 @@ class QueryFigures:
             measured, weights = zip(*(part.values[name] for part in parts), strict=True)
             values[name] = np.concatenate(measured), np.concatenate(weights)
         queries = tuple(query for part in parts for query in part.queries)
-        return replace(parts[0], queries=queries, values=values)
+        rivals = {name: np.concatenate([part.rivals[name] for part in parts]) for name in parts[0].rivals}
+        return replace(parts[0], queries=queries, values=values, rivals=rivals)
 
     def without(self, queries: Collection[str]) -> QueryFigures:
         """Return the figures on the other queries."""
         rest = [index for index, query in enumerate(self.queries) if query not in queries]
         values = {name: (value[rest], weight[rest]) for name, (value, weight) in self.values.items()}
-        return replace(self, queries=tuple(self.queries[index] for index in rest), values=values)
+        queries = tuple(self.queries[index] for index in rest)
+        rivals = {name: value[rest] for name, value in self.rivals.items()}
+        return replace(self, queries=queries, values=values, rivals=rivals)
 
     def figures(self) -> dict[str, float]:
         """Return measure -> figure."""
@@ -90,6 +95,7 @@ class PairedComparison:
         primary: The measure that decides.
         measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
         seen: Number of queries that one of the two was trained on.
+        rivals: Simple rule -> its figure of the primary measure on the same queries.
     """
 
     candidate: str
@@ -99,6 +105,7 @@ class PairedComparison:
     primary: str
     measures: Mapping[str, PairedDifference]
     seen: int = 0
+    rivals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def queries(self) -> int:
@@ -147,5 +154,9 @@ def compare_paired(active: QueryFigures, candidate: QueryFigures) -> PairedCompa
         measures={
             name: paired_difference(active.values[name][0], values, weights=weights)
             for name, (values, weights) in candidate.values.items()
+        },
+        rivals={
+            name: float(np.average(values, weights=candidate.values[candidate.primary][1]))
+            for name, values in candidate.rivals.items()
         },
     )

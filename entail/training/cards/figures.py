@@ -62,7 +62,8 @@ class FigurePair:
     @property
     def is_decisive(self) -> bool:
         """Whether the measure decides between two models of a role."""
-        return self.same_data and (self.task, self.measure) in {("direction", "accuracy"), ("chains", "MAP")}
+        decisive = {("direction", "accuracy"), ("entailment", "accuracy"), ("chains", "MAP")}
+        return self.same_data and (self.task, self.measure) in decisive
 
 
 def read_figures(record: Mapping[str, Any], name: str) -> tuple[Figure, ...]:

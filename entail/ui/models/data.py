@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,8 +35,8 @@ _FOLDERS = ("splits", "worldtree", "passage-files")
 Offers = Mapping[str, Callable[[], Path]]
 """Available files: title -> function that returns the path."""
 
-GOLD, SAME = "gold", "same"
-_KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
+REFERENCE, SAME, SAMPLE = "reference", "same", "sample"
+_KINDS = {SAMPLE: "Bundled sample", DECISIONS: "Our decisions", REFERENCE: "Reference trees"}
 _NONE, _UPLOAD = "None", "Upload a file …"
 _HUB = "A data set on the Hub …"
 _SAMPLE = "Trees of the bundled sample"
@@ -45,7 +48,8 @@ _HELD_OUT = 10
 class DataChoice:
     """Chosen training data: values of the fields of the method's source.
 
-    `kind` is `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
+    `kind` is `sample`, `decisions`, `reference`, `same` for the data of another job, or empty for a method's
+    own fields.
     `about` describes the data, where the source does not; `corpus` names the one that was decided on.
     """
 
@@ -61,19 +65,21 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
     The data of the job `like` may be used again.
     """
     of_trees = issubclass(method.source, TreeSource)
-    kinds = dict(_KINDS) if of_trees else {}
+    kinds = dict(_KINDS) if of_trees else {SAMPLE: _KINDS[SAMPLE], "": "Files"}
+    if not method.sample:
+        del kinds[SAMPLE]
     if like is not None:
-        kinds = {SAME: f"As in {like.name}", **(kinds or {"": "Other data"})}
-    elif of_trees and not any(
+        kinds = {SAME: f"As in {like.name}", **kinds}
+    elif of_trees and any(
         count_decisions(shared.log, corpus_id=info.id).accepted for info in shared.corpora.corpora()
     ):
-        kinds = {kind: kinds[kind] for kind in (GOLD, DECISIONS)}
-    kind = ""
-    if kinds:
+        kinds = {DECISIONS: kinds[DECISIONS], **kinds}
+    kind = next(iter(kinds))
+    if len(kinds) > 1:
         kind = st.segmented_control(
             "Learn from",
             list(kinds),
-            default=next(iter(kinds)),
+            default=kind,
             format_func=kinds.__getitem__,
             required=True,
             key=f"data-kind-{method.name}-{like.id if like else ''}",
@@ -81,9 +87,41 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
     if like is not None and kind == SAME:
         st.caption(f"Data: {label(like.spec.about)}.")
         return DataChoice(SAME, dict(like.spec.source), like.spec.about)
+    if kind == SAMPLE:
+        return _draw_sample(method)
     if kind == DECISIONS:
         return _draw_decisions(shared, method)
-    return _draw_gold(shared, method) if of_trees else _draw_own(method)
+    return _draw_reference(shared, method) if of_trees else _draw_own(method)
+
+
+def _draw_sample(method: Method) -> DataChoice:
+    """Draw the sample's files for download: they show the format, and can be filled with other data."""
+    values = [
+        path for value in method.sample.values() for path in (value if isinstance(value, tuple) else [value])
+    ]
+    files = [path for path in values if isinstance(path, Path)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("A small data set to try the training; it takes a few minutes.", width="content")
+        st.download_button(
+            "Download as a template",
+            partial(_zip, files),
+            file_name=f"{method.name}-sample.zip",
+            icon=":material/download:",
+            type="tertiary",
+            key=f"data-template-{method.name}",
+        )
+    return DataChoice(SAMPLE, dict(method.sample), "the bundled sample")
+
+
+def _zip(files: Sequence[Path]) -> bytes:
+    """Return files as a ZIP archive, those that are gzipped unpacked."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            content = file.read_bytes()
+            packed = file.suffix == ".gz"
+            archive.writestr(file.name.removesuffix(".gz"), gzip.decompress(content) if packed else content)
+    return buffer.getvalue()
 
 
 def _draw_own(method: Method) -> DataChoice | None:
@@ -132,12 +170,12 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
     )
 
 
-def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
+def _draw_reference(shared: Workspace, method: Method) -> DataChoice | None:
     stored = {info.name: partial(_store_corpus, shared, info) for info in shared.corpora.corpora()}
     trees = _tree_offers(SAMPLE_NAME)
     fields = [field for field in method.source_fields if field.name not in ("from_log", "hold_out")]
     offers = {"corpus": stored | _data_files(), "trees": trees, "dev": trees}
-    values = _draw_source(method, fields, key=f"data-gold-{method.name}", offers=offers)
+    values = _draw_source(method, fields, key=f"data-reference-{method.name}", offers=offers)
     corpus, trees_file = values.get("corpus"), values.get("trees")
     if not isinstance(corpus, Path) or not isinstance(trees_file, Path):
         st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
@@ -150,7 +188,7 @@ def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
             "Dev and training trees are the same: dev figures will be optimistic.", icon=":material/warning:"
         )
     trees_name = "the bundled sample" if trees_file.parent == sample_dir() else trees_file.name
-    return DataChoice(GOLD, values, f"{trees_name} over {corpus_name(corpus.name)}")
+    return DataChoice(REFERENCE, values, f"{trees_name} over {corpus_name(corpus.name)}")
 
 
 def _draw_source(

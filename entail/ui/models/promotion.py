@@ -24,7 +24,7 @@ from entail.registry.models import (
     shipped_retriever,
 )
 from entail.registry.pointers import Pointer, list_moves, rollback_target
-from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
+from entail.registry.roles import ROLES, list_usable
 from entail.runtime.tasks import TaskGroup
 from entail.settings import is_demo
 from entail.training.method import Role
@@ -56,7 +56,6 @@ _NOTICE = "models_notice"
 _PROMOTING = "models_moving"
 _CORPUS = "models_corpus"
 _MOVES_SHOWN = 50
-_ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
 
 
 def draw_notice() -> None:
@@ -75,8 +74,9 @@ def draw_active_models(shared: Workspace, author: str | None) -> None:
         for info in shared.corpora.corpora():
             _draw_active(f"Retriever: {info.name}", active(info.name), info.name, author)
         _draw_active(f"Retriever: {DEFAULT}", active(), None, author)
-        for role, title in _ROLES.items():
-            _draw_active(title, active(role=role), None, author)
+        for role, record in ROLES.items():
+            if role != "retriever":
+                _draw_active(record.title, active(role=role), None, author)
     st.caption("Applies to everyone who uses the active model, within seconds.")
     is_locked_in_demo("nothing can be promoted or rolled back")
     if moves := list_moves():
@@ -128,7 +128,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
 def _fallback(role: Role, corpus: str | None) -> str:
     """Return the model that is active without any promotion for a corpus, or for all."""
     if role != "retriever":
-        return PACKAGED_MODELS[role]
+        return ROLES[role].packaged
     return (shipped_retriever() if corpus is None else active()).encoder
 
 
@@ -147,7 +147,7 @@ def _describe(move: Pointer) -> str:
 
 def _where(role: Role, corpus: str | None) -> str:
     if role != "retriever":
-        return _ROLES[role].lower()
+        return ROLES[role].title.lower()
     return f"**{label(corpus)}**" if corpus else DEFAULT
 
 
@@ -264,7 +264,7 @@ def _draw_promote(
 ) -> None:
     target = _where(now.role, info.name if info is not None else None)
     replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    st.markdown(f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {target}{replaced}.")
+    st.markdown(f"**{label(model_label(name))}** {ROLES[now.role].task} for {target}{replaced}.")
     anyway, refused = False, False
     try:
         require_no_worse(name, revision, now, comparison)

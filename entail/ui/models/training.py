@@ -20,7 +20,7 @@ from entail.training.method import DECISIONS, Method, Preview, broken_methods, m
 from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
-from entail.ui.models.data import SAME, DataChoice, draw_data
+from entail.ui.models.data import SAME, SAMPLE, DataChoice, draw_data
 from entail.ui.models.job import draw_job
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import draw_settings, refuse_paths, setting_label
@@ -33,7 +33,7 @@ _PREVIEWS = TaskGroup("training previews", failure="the training data could not 
 _STARTS = TaskGroup("training starts", failure="the training could not be queued")
 _STARTED = "training_start"
 _LIKE, _DEFAULT = "like", "default"
-_PRESETS = {"paper": "As in the paper", "decisions": "For few decisions"}
+_PRESETS = {"paper": "As in the paper", "decisions": "For few decisions", SAMPLE: "Quick, for the sample"}
 _DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
 
 
@@ -110,13 +110,13 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
         name: _PRESETS.get(name, setting_label(name)) for name in method.presets
     }
     kind, names = choice.kind if choice else "", list(labels)
-    is_usual = kind == DECISIONS and like is None and DECISIONS in method.presets
+    is_usual = kind in (DECISIONS, SAMPLE) and like is None and kind in method.presets
     preset = names[0]
     if len(names) > 1:
         preset = st.selectbox(
             "Preset",
             names,
-            index=names.index(DECISIONS) if is_usual else 0,
+            index=names.index(kind) if is_usual else 0,
             format_func=labels.__getitem__,
             key=f"begin-{method.name}-{kind}-{like.id if like else ''}",
             help="Sets the initial values of the fields below.",
@@ -124,7 +124,7 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
     begin: Mapping[str, object] = {}
     if like and preset == _LIKE:
         begin = like.spec.config
-    elif preset == DECISIONS and is_usual and choice and method.for_decisions is not None:
+    elif preset == kind == DECISIONS and is_usual and choice and method.for_decisions is not None:
         begin = values_of(method.for_decisions(**_start_of(choice.corpus)))
     elif preset in method.presets:
         begin = values_of(method.presets[preset])
