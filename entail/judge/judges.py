@@ -210,8 +210,8 @@ def list_judges() -> list[str]:
 def judge_revisions() -> dict[str, str]:
     """Return judge -> revision, the packaged one first; damaged ones are left out.
 
-    The revision is empty until a base on the Hub was fetched. A judge that learnt from steps of trees reads no
-    passages; see `entail.judge.steps`.
+    The revision is empty until a base on the Hub was fetched. A judge that learnt from steps of trees is none
+    of them; see `entail.judge.steps`.
     """
     revisions = {}
     for folder, card in list_cross(METHOD, first=SHIPPED):
