@@ -75,6 +75,7 @@ def answer(
         "retriever_revision": find.search.revision,
         "k": k,
         "passages": len(store),
+        "unread_columns": store.unread_columns,
     }
     if question is not None:
         (answer,) = answers

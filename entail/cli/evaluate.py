@@ -285,19 +285,27 @@ def passages(
     passages: Annotated[
         list[Path],
         "The pool: SQuAD JSON, DPR JSON or psgs_w100.tsv, MS MARCO's collection.tsv, NQ-open with "
-        "gold passages, a BEIR folder; may be gzipped. Repeat for more files.",
+        "gold passages, a BEIR folder, a table with a header; may be gzipped. Repeat for more files.",
     ],
     questions: Annotated[Path, "Questions: the same formats, or queries.tsv."],
     encoder: Annotated[str, "Retriever: bm25, minilm, a folder under models/, or a Hub id.", "NAME"] = "bm25",
-    qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC."] = None,
-    split: Annotated[str, "Split of a BEIR folder: qrels/SPLIT.tsv."] = "test",
+    qrels: Annotated[
+        Path | None, "Relevance judgements of MS MARCO, TREC or MTEB; a grade of 1 or more is relevant."
+    ] = None,
+    split: Annotated[str, "Split of a BEIR folder: qrels/SPLIT.tsv or .jsonl."] = "test",
     out: Out = None,
 ) -> Report:
-    """Evaluate R@k and MRR over a pool, by gold passage and by answer (DPR's match).
+    """Evaluate R@k, Success@k and MRR over a pool, by gold passage and by answer (DPR's match).
 
-    A gold passage outside the pool counts as not found; questions without gold passages are skipped by gold.
+    R@k is recall: the share of the gold passages that are among the first k. Success@k is the share of
+    questions with any of them there; it is given by answer, and where questions have several gold passages.
+
+    A gold passage outside the pool counts as not found. Questions without gold passages, such as the
+    impossible ones of SQuAD 2.0, are skipped by gold. A BEIR query does not find the passage of its own id.
+
     Passages are encoded in shards on disk, and an interrupted run resumes.
     """
+    from entail.data.passages.files import unread_columns
     from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
@@ -308,7 +316,11 @@ def passages(
         judged = judged_questions(questions, qrels=qrels, split=split)
         store = store_passages(passages, folder, progress=progress)
         evaluation = evaluate_passages(store, judged, encoder=encoder, progress=progress)
-    data = {**evaluation.to_json(), "pool": store.about}
+    data = {
+        **evaluation.to_json(),
+        "pool": store.about,
+        "unread_columns": list(unread_columns(questions, questions=True)),
+    }
     data["measured"] = result_rows(
         evaluation.revision,
         *(

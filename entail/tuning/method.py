@@ -53,17 +53,14 @@ def evaluate(
     if not questions:
         return None
     evaluation = evaluate_passages(data.examples.store, questions, encoder=str(encoder), progress=progress)
-    ranks = np.array(evaluation.first_hits, dtype=np.float64)
-    weight = np.ones(len(ranks))
-    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
-    hits = {f"R@{k}": ((ranks > 0) & (ranks <= k)).astype(np.float64) for k in (1, 5, 20, 100)}
+    weight = np.ones(len(questions))
     return QueryFigures(
         encoder=evaluation.retriever,
         revision=evaluation.revision,
         split=f"{len(questions):,} questions of {data.split}, {evaluation.passages:,} passages",
         queries=tuple(question.text for question in questions),
         primary="MRR",
-        values={"MRR": (reciprocal, weight), **{name: (hit, weight) for name, hit in hits.items()}},
+        values={name: (column, weight) for name, column in evaluation.values.items()},
     )
 
 
@@ -83,6 +80,7 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
     left_out = {
         "questions without a reference passage in the pool": examples.without_gold,
         "dev questions without one": data.dev.without_gold if data.dev else 0,
+        **{f"column {name}": len(examples.store) for name in examples.store.unread_columns},
     }
     return Preview.of(
         counts=counts,

@@ -16,6 +16,7 @@ from entail.data.passages.files import (
     read_passages,
     read_qrels,
     read_questions,
+    unread_columns,
 )
 from entail.data.text import premise_key
 from entail.errors import FormatError
@@ -151,12 +152,37 @@ def test_dpr_and_ms_marco_tables(tmp_path: Path) -> None:
     ]
 
 
-def test_judgements(tmp_path: Path) -> None:
-    qrels = written(tmp_path, "qrels.tsv", "12\t0\t7\t1\n12 0 0 0\n1\t0\t7\t1.0\n1\t0\t8\t0.0\n2\t0\t9\t-1\n")
-    assert list(read_qrels(qrels)) == [("12", "7"), ("1", "7")]
-    for bad in ("12 seven\n", "1 0 7 nan\n"):
-        with pytest.raises(FormatError, match=r"line 1"):
-            list(read_qrels(written(tmp_path, "bad.tsv", bad)))
+@pytest.mark.parametrize(
+    ("text", "relevant"),
+    [
+        ("12\t0\t7\t1\n12 0 0 0\n1\t0\t7\t1.0\n1\t0\t8\t0.0\n", {"12": ("7",), "1": ("7",)}),
+        ("2 0 9 -1\n3 Q0 8  2\n3 0 8 1\n3 0 7 .5\n", {"2": (), "3": ("8",)}),
+        ("query-id\tcorpus-id\tscore\nq 1\tRed fox\t1\nq 1\tfox\t0\n", {"q 1": ("Red fox",)}),
+        ("q 1\t0\tRed fox\t1\n", {"q 1": ("Red fox",)}),
+        ("query_id doc_id relevance iteration\n1 d1 2 0\n", {"1": ("d1",)}),
+        ("qid\tdocno\tlabel\n1\td1\t1\n", {"1": ("d1",)}),
+        ('{"query-id": "q 1", "corpus-id": 7, "score": 1.0}\n', {"q 1": ("7",)}),
+        ('{"qid": 1, "docno": "d1", "label": 0}\n', {"1": ()}),
+    ],
+)
+def test_judgements(tmp_path: Path, text: str, relevant: dict[str, tuple[str, ...]]) -> None:
+    assert read_qrels(written(tmp_path, "qrels", text)) == relevant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 seven\n",
+        "1 0 7 nan\n",
+        "1 0 7 1\n1 7 1\n",
+        "Red fox 1 0 1\n",
+        "query\tdocument\tscore\n1\t7\t1\n",
+        '{"query-id": "q1", "score": 1}\n',
+    ],
+)
+def test_judgements_that_are_not_understood(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FormatError, match=rf"line {1 + text.startswith('1 0 7 1')}"):
+        read_qrels(written(tmp_path, "qrels", text))
 
 
 def test_nq_open_with_and_without_a_gold_passage(tmp_path: Path) -> None:
@@ -183,8 +209,12 @@ def test_beir_folders(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     written(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq9\td2\t1\n")
     assert list(read_passages(tmp_path)) == [Passage("d1", "Ice is cold.", "Ice"), Passage("d2", "Fire.")]
-    assert list(read_questions(tmp_path)) == [Question("q1", "what is cold", (), ("d1",))]
-    with pytest.raises(FormatError, match=r"dev.tsv in qrels, found test"):
+    judged = Question("q1", "what is cold", (), ("d1",), ignored="q1")
+    assert list(read_questions(tmp_path)) == [judged]
+    row = {"query-id": "q1", "corpus-id": "d2", "score": 1.0}
+    written(tmp_path, "qrels/train.jsonl", json.dumps(row))  # as MTEB stores it
+    assert [question.gold for question in read_questions(tmp_path, split="train")] == [("d2",)]
+    with pytest.raises(FormatError, match=r"dev.tsv in qrels, found test, train"):
         list(read_questions(tmp_path, split="dev"))
     (tmp_path / "corpus.jsonl").unlink()
     with pytest.raises(FormatError, match=r"corpus\.jsonl"):
@@ -202,9 +232,17 @@ def test_beir_folders(tmp_path: Path) -> None:
             "Question,Answers\r\n\"who, then\",Rome\r\nwhen,\"['1', '2']\"\r\n",
             [("1", "who, then", "Rome"), ("2", "when", "1", "2")],
         ),
-        ("a.csv", 'Question\n"who, ""then"""\nwhen, where\n', [("2", 'who, "then"'), ("3", "when, where")]),
+        ("a.csv", 'Question\n"who, ""then"""\nwhen, where\n', [("1", 'who, "then"'), ("2", "when, where")]),
         ("a.csv", ",question\n0,who won\n", [("1", "who won")]),
         ("a.txt", "who won\tRome\nwhen is it\t\n", [("1", "who won", "Rome"), ("2", "when is it")]),
+        (
+            "dpr.csv",
+            'who won\t"[""Rome\'s army"", \'it\']"\n"who said ""no"""\t[\'Ada\']\n',
+            [("1", "who won", "Rome's army", "it"), ("2", 'who said "no"', "Ada")],
+        ),
+        ("a.tsv", "query_id\ttext\n7\twho won\n", [("7", "who won")]),
+        ("a.csv", "qid,query\n7,who won\n", [("7", "who won")]),
+        ("a.jsonl", '{"query_id": 7, "text": "who won"}\n', [("7", "who won")]),
     ],
 )
 def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers(
@@ -220,11 +258,73 @@ def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers
         ("a.csv", 'id,Text,title\n7,"ice, cold",Ice\n'),
         ("a.csv", "title;passage;pid\nIce;ice, cold;7\n"),
         ("a.tsv", "title\ttext\tid\nIce\tice, cold\t7\n"),
-        ("a.tsv", "docid\tcontents\ttitle\n7\tice, cold\tIce\n"),
+        ("a.tsv", "sep=\t\n\ndocid\tcontents\ttitle\n7\tice, cold\tIce\n"),
+        ("a.tsv", "doc_id\ttext\ttitle\n7\tice, cold\tIce\n"),
+        ("a.jsonl", '{"docno": 7, "docid": 0, "text": "ice, cold", "title": "Ice"}\n'),
+        ("a.jsonl", '{"doc_id": "7", "contents": "ice, cold", "title": "Ice"}\n'),
+        ("a.jsonl", '{"pid": "7", "passage": "ice, cold", "title": "Ice", "docid": "3"}\n'),
     ],
 )
 def test_a_header_names_the_columns_of_passages(tmp_path: Path, name: str, text: str) -> None:
     assert list(read_passages(written(tmp_path, name, text))) == [Passage("7", "ice, cold", "Ice")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "of_passages", "of_questions"),
+    [
+        ("a.tsv", "docno\tdocid\ttext\tlang\n7\t0\tice\ten\n", ("docid", "lang"), ("docno", "docid", "lang")),
+        ("a.csv", ",qid,query,year\n0,7,who,1\n", (), ("year",)),
+        ("a.jsonl", '{"_id": "7", "text": "ice", "url": "x"}\n', ("url",), ("url",)),
+        ("dpr.json", [{**DPR[0], "dataset": "nq"}], ("dataset",), ("dataset",)),
+        ("squad.json", SQUAD, (), ()),
+        ("a.txt", "ice, cold\nfire\n", (), ()),
+    ],
+)
+def test_columns_that_are_not_read_are_named(
+    tmp_path: Path, name: str, text: object, of_passages: tuple[str, ...], of_questions: tuple[str, ...]
+) -> None:
+    file = written(tmp_path, name, text)
+    assert unread_columns(file) == of_passages
+    assert unread_columns(file, questions=True) == of_questions
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "line"),
+    [
+        (read_passages, "pid\tsentence\n7\tice\n", 1),
+        (read_passages, "docno,body\n7,ice\n", 1),
+        (read_passages, "7\thttp://ice\tIce\tice is cold\n", 1),
+        (read_passages, "id\ttext\n7\tice\tmore\n", 2),
+        (read_passages, "id\ttext\n7\tice\n8\n", 3),
+        (read_passages, 'id\ttext\ttitle\n7\t"ice\nis cold"\tIce\n', 2),
+        (read_questions, "qid\tasked\n7\twho\n", 1),
+        (read_questions, "7\twho won\t['Rome']\n", 1),
+        (read_questions, "question\tanswer\nwho won\tRome\tCarthage\n", 2),
+    ],
+)
+def test_rows_that_are_not_understood_are_refused(tmp_path: Path, read: Any, text: str, line: int) -> None:
+    with pytest.raises(FormatError, match=rf"line {line}\b"):
+        list(read(written(tmp_path, "f", text)))
+
+
+def test_a_question_that_its_paragraph_does_not_answer_has_no_gold_passage(tmp_path: Path) -> None:
+    entries = [{"question": "What is cold?"}, {"question": "What is hot?", "is_impossible": True}]
+    paragraphs = [{"context": "Ice is cold.", "qas": entries}]
+    file = written(tmp_path, "v2.json", {"data": [{"paragraphs": paragraphs}]})
+    assert [question.gold for question in read_questions(file)] == [(COLD,), ()]
+
+
+def test_an_id_names_one_text(tmp_path: Path) -> None:
+    first = written(tmp_path, "a.tsv", "1\tice\n2\tfire\n1\tice\n")
+    same, second = written(tmp_path, "b.tsv", "2\tfire\n3\tsteam\n"), written(tmp_path, "c.tsv", "1\tsteam\n")
+    lines = written(tmp_path, "d.txt", "ice\nfire\nice \n")  # without ids a text is its own
+    texts = [passage.text for passage in read_passages(first, same, lines)]
+    assert texts == ["ice", "fire", "steam", "ice", "fire"]
+    with pytest.raises(FormatError, match=r"c\.tsv.*'1'"):
+        list(read_passages(first, second))
+    rows = '{"_id": "4", "title": "Ice", "text": ""}\n{"_id": "5", "text": " "}'
+    title_alone = written(tmp_path, "e.jsonl", rows)
+    assert [passage.id for passage in read_passages(title_alone)] == ["4"]
 
 
 def squad(**changed: object) -> dict[str, Any]:

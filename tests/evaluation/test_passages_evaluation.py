@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pytest
+from ir_measures import RR, R, Success
 
 from entail.data.passages.files import Question
 from entail.encoders.encoder import load
 from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages import store as passages_store
 from entail.evaluation.passages.retrieval import (
+    PassageWords,
     answer_tokens,
     evaluate_passages,
     has_answer,
@@ -46,15 +50,63 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
     )
     evaluation = evaluate_passages(store, judged)
     assert evaluation.gold == pytest.approx(
-        {"R@1": 0.5, "R@5": 0.75, "R@20": 0.75, "R@100": 0.75, "MRR": 2.5 / 4, "questions": 4}
+        {"R@1": 0.375, "R@5": 0.625, "R@20": 0.625, "R@100": 0.625}
+        | {"Success@1": 0.5, "Success@5": 0.75, "Success@20": 0.75, "Success@100": 0.75}
+        | {"MRR": 2.5 / 4, "questions": 4}
     )
     assert evaluation.answer == pytest.approx(
-        {"R@1": 0.5, "R@5": 0.5, "R@20": 0.5, "R@100": 0.5, "MRR": 0.5, "questions": 4}
+        {
+            "Success@1": 0.5,
+            "Success@5": 0.5,
+            "Success@20": 0.5,
+            "Success@100": 0.5,
+            "MRR": 0.5,
+            "questions": 4,
+        }
     )
-    assert evaluation.first_hits == (1, 2, 0, 0, 1)
+    assert evaluation.values["MRR"].tolist() == [1, 0.5, 0, 1]
     data = evaluation.to_json()
-    assert (data["R@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 4, 4)
-    assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
+    assert (data["Success@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 4, 4)
+    assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 1)
+    single = evaluate_passages(store, judged[:1])
+    assert single.gold == {"R@1": 1, "R@5": 1, "R@20": 1, "R@100": 1, "MRR": 1, "questions": 1}
+
+
+def test_figures_over_beir_folders_are_those_of_trec_eval(tmp_path: Path) -> None:
+    """Expects recall, success and reciprocal rank of ir_measures, with BEIR's own passage left out."""
+    rng = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(40)]
+    ids = [f"doc {number}" for number in range(150)]  # ids with spaces
+    texts = [" ".join(rng.choice(words, 6)) for _ in ids]
+    query_ids = [*ids[:15], *(f"q {number}" for number in range(5))]  # most are passages themselves
+    queries = [*texts[:15], *(" ".join(rng.choice(words, 3)) for _ in range(5))]
+    judgements = [
+        (query, str(passage), int(rng.integers(0, 3)))
+        for query in query_ids
+        for passage in rng.choice(ids, 8, False)
+    ]
+    (tmp_path / "qrels").mkdir()
+    for name, values in (
+        ("corpus", zip(ids, texts, strict=True)),
+        ("queries", zip(query_ids, queries, strict=True)),
+    ):
+        rows = (json.dumps({"_id": id_, "text": text}) + "\n" for id_, text in values)
+        (tmp_path / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
+    lines = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, row)) for row in judgements)]
+    (tmp_path / "qrels" / "test.tsv").write_text("\n".join(lines), encoding="utf-8")
+    store = store_passages([tmp_path], tmp_path / "kept")
+    evaluation = evaluate_passages(store, judged_questions(tmp_path))
+    ranking = PassageWords(store).search(queries, k=101)
+    run = [
+        ir_measures.ScoredDoc(query, ids[at], -rank)
+        for query, row in zip(query_ids, ranking.tolist(), strict=True)
+        for rank, at in enumerate([at for at in row if at >= 0 and ids[at] != query][:100])
+    ]
+    measures = [*(measure @ k for measure in (R, Success) for k in (1, 5, 20, 100)), RR]
+    expected = ir_measures.calc_aggregate(measures, [ir_measures.Qrel(*row) for row in judgements], run)
+    names = {str(measure).replace("RR", "MRR"): value for measure, value in expected.items()}
+    assert evaluation.gold == pytest.approx({**names, "questions": 20})
+    assert evaluation.counts["own_passage_ignored"] == 15
 
 
 @pytest.mark.parametrize(
@@ -130,22 +182,17 @@ def test_a_pool_stays_after_a_read_that_failed(pool: Path, tmp_path: Path) -> No
         assert [passage.id for passage in PassageStore(tmp_path / "kept")] == ["p1", "p2", "p3", "p4"]
 
 
-def test_the_first_passage_of_an_id_counts(tmp_path: Path) -> None:
+def test_passages_are_stored_once_in_the_order_of_files(tmp_path: Path) -> None:
     first, second, lines = tmp_path / "first.tsv", tmp_path / "second.tsv", tmp_path / "lines.txt"
-    first.write_text("1\tfirst\n1\tsecond\n2\tthird\n1\tfourth\n", encoding="utf-8")
-    second.write_text("2\tmore\n3\tlast\n", encoding="utf-8")
+    first.write_text("id\ttext\tlang\n1\tfirst\ten\n2\tthird\ten\n1\tfirst\ten\n", encoding="utf-8")
+    second.write_text("2\tthird\n3\tlast\n", encoding="utf-8")
     lines.write_text("ice\nfire\nice\n", encoding="utf-8")  # without ids a text is its own
-    assert len(store_passages([first], tmp_path / "kept")) == 2
     store = store_passages([first, second, lines], tmp_path / "kept")
-    assert [(passage.id, passage.text) for passage in store][:3] == [
-        ("1", "first"),
-        ("2", "third"),
-        ("3", "last"),
-    ]
-    texts = ["first", "third", "last", "ice", "fire"]
-    assert [store[position].text for position in range(len(store))] == texts
+    assert [passage.text for passage in store] == ["first", "third", "last", "ice", "fire"]
+    assert [store[position].id for position in range(3)] == ["1", "2", "3"]
     assert store.positions(["3", "1", "x"]) == {"1": 0, "3": 2}
     assert store.about["passages"] == 5
+    assert store.unread_columns == ["lang"]
     assert {file.name for file in store.folder.iterdir()} == {"texts.jsonl", "offsets.i64", "passages.json"}
 
 

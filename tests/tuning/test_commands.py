@@ -49,6 +49,11 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[st
         "entailments of other pairs": 2,
     }
     assert not data_preview.left_out
+    impossible = json.loads(squad["dev"].read_text(encoding="utf-8"))
+    impossible["data"][0]["paragraphs"][0]["qas"][0]["is_impossible"] = True
+    squad["dev"].write_text(json.dumps(impossible), encoding="utf-8")
+    dev = TuningSource(questions=squad["train"], dev=squad["dev"]).read()
+    assert preview(dev, how.make_config({})).left_out == {"dev questions without one": 1}
     question, claimed, passage = data_preview.rows[1]
     assert claimed.startswith("There exists something known about")
     assert question.split()[0] in claimed.lower()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus
-from entail.errors import EvaluationError
+from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages import pool as claims_pool
 from entail.evaluation.passages.pool import PassageLists, PassageScore, Pool, read_pool, search_wordings
 from entail.index.protocol import Floats, Manifest
@@ -66,7 +66,7 @@ def test_the_overview_of_the_lists() -> None:
 def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "qrels").mkdir()
     (tmp_path / "corpus.jsonl").write_text(
-        '{"_id": "a", "title": "Ice", "text": "is cold"}\n'
+        '{"_id": "a", "title": "Ice", "text": "is cold", "url": "x"}\n'
         '{"_id": "b", "title": "", "text": "Ice is  cold."}\n'
         '{"_id": "c", "text": "Fire is hot"}\n{"_id": "d", "text": "Fire is  hot"}\n',
         encoding="utf-8",
@@ -80,6 +80,10 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
     assert known_question.gold == frozenset({2}), "a repeated passage stands for both ids"
     alone = read_pool(tmp_path / "corpus.jsonl", name="corpus.jsonl")
     assert not alone.questions, "passages are no questions"
+    assert alone.unread_columns == ("url",)
+    (tmp_path / "qrels" / "dev.tsv").write_text("1\td\n", encoding="utf-8")
+    with pytest.raises(FormatError):
+        read_pool(tmp_path, name="beir")
     monkeypatch.setattr(claims_pool, "MOST", 2)
     with pytest.raises(EvaluationError, match="expected at most 2 passages to search on a page"):
         read_pool(tmp_path, name="beir")

@@ -8,13 +8,13 @@ dpr          official DPR JSON (an array): questions with positive and negative 
 dpr tsv      `psgs_w100.tsv`: id, text, title; and questions each with a list of answers
 nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
 ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
-table        CSV or TSV with a header: `text` or `passage`, perhaps `id` and `title`; or one of
-             `QUESTION_COLUMNS`, perhaps `id` and `answer`
-beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
+table        CSV or TSV with a header; names of columns as in `PASSAGE_PARTS` or `QUESTION_PARTS`
+beir         folder of `corpus.jsonl`, `queries.jsonl`, and `qrels/*.tsv` or, as MTEB has it, `.jsonl`
 text         one passage or question a line
 ===========  =======================================================================================
 
-All but SQuAD and CSV are streamed: 21 million passages are never in memory.
+All but SQuAD and CSV are streamed: 21 million passages are never in memory. A row that does not fit is an
+error; columns that are left out are those of `unread_columns`.
 """
 
 from __future__ import annotations
@@ -24,35 +24,48 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, count
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
-from entail.data.reading import parse_json, read_text, shorten
+from entail.data.reading import parse_json, parse_object, read_text, shorten
 from entail.data.stored import validate
-from entail.data.tables import TAB, Row, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
-QUESTION_COLUMNS = ("question", "query", "questions")
-ANSWER_COLUMNS = ("answer", "answers")
-"""Column names of questions and of their answers, in any case."""
+QUESTION_PARTS = {
+    "id": ("_id", "id", "qid", "query_id", "query-id", "question_id"),
+    "question": ("question", "query", "questions", "text"),
+    "answer": ("answers", "answer"),
+}
+PASSAGE_PARTS = {
+    "id": ("_id", "id", "docno", "pid", "passage_id", "psg_id", "doc_id", "docid", "corpus_id", "corpus-id"),
+    "text": ("text", "passage", "contents"),
+    "title": ("title",),
+}
+"""Part -> its usual names of columns, in any case, and of fields of JSON; the first that is there counts."""
 
 Format = Literal["squad", "dpr", "jsonl", "text", "beir"]
 
 _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
-_QUESTION_PARTS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
-_PASSAGE_PARTS = {
-    "id": ("id", "_id", "pid", "docid", "passage_id", "psg_id"),
-    "text": ("text", "passage", "contents"),
-    "title": ("title",),
+_QREL_PARTS = {
+    "question": ("query-id", "query_id", "qid", "topic"),
+    "passage": ("corpus-id", "corpus_id", "docno", "doc_id", "docid", "pid"),
+    "grade": ("score", "rel", "relevance", "label", "grade"),
 }
+_QREL_FILES = (".tsv", ".jsonl")
+_QREL_COLUMNS = {3: ("qid", "docno", "label"), 4: ("qid", "iteration", "docno", "label")}
+_NAMES = {name for parts in (QUESTION_PARTS, PASSAGE_PARTS) for names in parts.values() for name in names}
+_BY_LINE = (TAB, guess_delimiter(""))
+"""Delimiters of tables whose rows are lines: tab, and that of a single column."""
+_SEP = re.compile(r'\s*"?sep=."?\s*', re.IGNORECASE)
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
@@ -75,6 +88,8 @@ class Question:
     """A question, alternative answers, and ids of passages that answer it and of similar ones that do not.
 
     The id is that in the file, else its number, from 1. A DPR file without hard negatives gives its others.
+    A question that its passage does not answer, as SQuAD 2.0 has them, has no gold passage. `ignored` is the
+    id of a passage that is not retrieved: in BEIR that of the question itself.
     """
 
     id: str
@@ -82,24 +97,35 @@ class Question:
     answers: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
     hard_negatives: tuple[str, ...] = ()
+    ignored: str = ""
 
 
-def read_passages(file: str | os.PathLike[str]) -> Iterator[Passage]:
-    """Yield the passages of a file or BEIR folder that are not empty; those of a JSON file once each.
+def read_passages(*files: str | os.PathLike[str]) -> Iterator[Passage]:
+    """Yield the passages of files and BEIR folders that are not empty, each id once.
 
     Raises:
-        FormatError: With file and line, if the file is malformed; the passages before it were yielded.
+        FormatError: With file and line, if a file is malformed, or if an id has two texts; the passages
+            before it were yielded.
     """
-    path = Path(file)
-    kind = _format(path)
-    if kind == "beir":
-        path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
-    passages = _text_passages(path) if kind == "text" else _json_passages(path, kind)
-    yield from (passage for passage in passages if passage.text.strip())
+    texts: dict[int, int] = {}  # hashes: 3 GB of 21 million
+    for path in map(Path, files):
+        for passage in _passages(path):
+            if not passage.whole.strip():
+                continue
+            id_hash, text_hash = hash(passage.id), hash(passage.text)
+            if id_hash not in texts:
+                texts[id_hash] = text_hash
+                yield passage
+            elif texts[id_hash] != text_hash and passage.id != premise_key(passage.text):
+                raise FormatError(
+                    f"expected one text for each id, found {shorten(passage.id)!r} for a second one, "
+                    f"{shorten(passage.text, 60)!r}; search such pools one at a time, or number them apart",
+                    source=str(path),
+                )
 
 
 def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iterator[Question]:
-    """Yield the questions of a file, or of a BEIR folder those judged in `qrels/<split>.tsv`.
+    """Yield the questions of a file, or of a BEIR folder those judged in `qrels/<split>.tsv` or `.jsonl`.
 
     Raises:
         FormatError: With file and line, if the file is malformed.
@@ -114,7 +140,7 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
     elif kind != "text":
         for number, location, row in _rows(path, kind):
             yield question_of(row, number, f"{path}, {location}")
-    elif (table := _table(path, _QUESTION_PARTS, "question")) is None:
+    elif (table := _table(path, QUESTION_PARTS, "question")) is None:
         yield from _question_lines(path)
     else:
         for number, cells in enumerate(table, start=1):
@@ -123,29 +149,72 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
                 yield Question(cells.get("id") or str(number), cells["question"], answers)
 
 
-def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Yield (question id, passage id) of every judgement above 0, as TREC, MS MARCO and BEIR write them.
+def read_qrels(file: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
+    """Return question id -> ids of its relevant passages: those of grade 1 or more, as in trec_eval.
+
+    TREC, MS MARCO and BEIR write three or four columns, MTEB JSONL. Ids may have spaces in lines with tabs.
 
     Raises:
-        FormatError: With the line, unless it has three or four columns and the last is a number.
+        FormatError: With the line, unless it has a question, a passage and a number.
     """
+    relevant: dict[str, dict[str, None]] = {}
+    names: tuple[str, ...] = ()
+    is_json = read_head(file, _HEAD).startswith("{")
     for number, line in lines(file):
-        parts = line.split()
-        if not parts or (number == 1 and parts[-1].lower() in {"score", "rel", "relevance"}):
+        if not line.strip():
             continue
+        if is_json:
+            row = parse_object(line, source=str(file), line=number)
+        else:
+            cells = split_cells(line) if TAB in line else line.split()
+            if not names:
+                is_header = len(named_columns(cells, _QREL_PARTS)) == len(_QREL_PARTS)
+                names = tuple(cells) if is_header else _QREL_COLUMNS.get(len(cells), ())
+                if is_header:
+                    continue
+            row = dict(zip(names, cells, strict=True)) if len(cells) == len(names) else {}
+        columns = named_columns(row, _QREL_PARTS)
         try:
-            grade = float(parts[-1])  # some write 1.0
-        except ValueError:
+            question, passage = str(row[columns["question"]]), str(row[columns["passage"]])
+            grade = float(row[columns["grade"]])  # some write 1.0
+        except (KeyError, TypeError, ValueError):
             grade = math.nan
-        if len(parts) not in (3, 4) or not math.isfinite(grade):
+        if not math.isfinite(grade):
             raise FormatError(
                 "expected question id, passage id and a number (or with a 0 between, as TREC writes it), "
                 f"found {shorten(line)!r}",
                 source=str(file),
                 line=number,
             )
-        if grade > 0:
-            yield parts[0], parts[-2]
+        passages = relevant.setdefault(question, {})
+        if grade >= 1:
+            passages[passage] = None
+    return {question: tuple(passages) for question, passages in relevant.items()}
+
+
+def unread_columns(file: str | os.PathLike[str], *, questions: bool = False) -> tuple[str, ...]:
+    """Return the columns of a table of passages or questions that are left out; of JSON by its first row."""
+    path, parts = Path(file), QUESTION_PARTS if questions else PASSAGE_PARTS
+    kind = _format(path)
+    if kind == "beir":
+        path, kind = _find_beir(path, "queries.jsonl" if questions else "corpus.jsonl"), "jsonl"
+    names: list[str] = []
+    if kind == "text":
+        names, _ = _header(path)
+    elif kind != "squad":
+        names = list(next(_rows(path, kind), (0, "", {}))[2])
+    columns = named_columns(names, parts)
+    if kind == "text" and ("question" if questions else "text") not in columns:
+        return ()  # the first line is no header
+    read = {"", *columns.values()}
+    if contexts := _WithContexts.model_fields.keys() & names:
+        read |= contexts | set(named_columns(names, QUESTION_PARTS).values())
+    return tuple(name for name in names if name not in read)
+
+
+def beir_splits(folder: Path) -> list[str]:
+    """Return the names of a BEIR folder's files of judgements."""
+    return sorted({path.stem for path in (folder / "qrels").glob("*") if path.suffix in _QREL_FILES})
 
 
 def _format(path: Path) -> Format:
@@ -163,23 +232,19 @@ def _format(path: Path) -> Format:
     return "squad" if is_squad else "jsonl"
 
 
-def _text_passages(path: Path) -> Iterator[Passage]:
-    for cells in _table(path, _PASSAGE_PARTS, "text") or _passage_lines(path):
-        text = cells["text"]  # a line's number is no id: those of two files would be the same
-        yield Passage(cells.get("id") or premise_key(text), text, cells.get("title", ""))
-
-
-def _json_passages(path: Path, kind: Format) -> Iterator[Passage]:
+def _passages(path: Path) -> Iterator[Passage]:
+    kind = _format(path)
+    if kind == "beir":
+        path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
     if kind == "squad":
-        passages: Iterable[Passage] = (passage for passage, _ in _squad(path))
+        yield from (passage for passage, _ in _squad(path))
+    elif kind != "text":
+        for _, location, row in _rows(path, kind):
+            yield from passages_of(row, f"{path}, {location}")
     else:
-        rows = _rows(path, kind)
-        passages = chain.from_iterable(passages_of(row, f"{path}, {location}") for _, location, row in rows)
-    hashes: set[int] = set()  # ids of a training file's passages are many
-    for passage in passages:
-        if hash(passage.id) not in hashes:
-            hashes.add(hash(passage.id))
-            yield passage
+        for cells in _table(path, PASSAGE_PARTS, "text") or _passage_lines(path):
+            text = cells["text"]  # a line's number is no id: those of two files would be the same
+            yield Passage(cells.get("id") or premise_key(text), text, cells.get("title", ""))
 
 
 def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -188,30 +253,51 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
     return ((number, f"{unit} {number}", row) for number, row in rows)
 
 
-def _table(path: Path, parts: Mapping[str, tuple[str, ...]], needed: str) -> Iterator[dict[str, str]] | None:
-    """Return the cells of the columns of usual names; None without a header of several columns.
+def _header(path: Path) -> tuple[list[str], str]:
+    """Return the cells of the first line, and their delimiter."""
+    _, line = next(_table_lines(path), (0, ""))
+    delimiter = guess_delimiter(line)
+    cells = split_cells(line) if delimiter in _BY_LINE else [n.strip('" ') for n in line.split(delimiter)]
+    return [cell.strip() for cell in cells], delimiter
 
-    A TSV is streamed; a row of a CSV may span lines.
+
+def _table(path: Path, parts: Mapping[str, tuple[str, ...]], needed: str) -> Iterator[dict[str, str]] | None:
+    """Return the cells of the columns of usual names; None without a header.
+
+    A TSV and a single column are streamed; a row of a CSV may span lines.
     """
-    header = read_head(path, _HEAD).split("\n", 1)[0].rstrip("\r")
-    delimiter = guess_delimiter(header)
-    names = (
-        split_cells(header) if delimiter == TAB else [n.strip().strip('"') for n in header.split(delimiter)]
-    )
+    names, delimiter = _header(path)
     columns = named_columns(names, parts)
-    if len(names) < 2 or needed not in columns:
+    if needed not in columns:
+        is_header = len(names) > 1 and not any(re.search(r"\s", name) for name in names)
+        if is_header and _NAMES & {name.lower() for name in names}:
+            raise FormatError(
+                f"expected a column named {' or '.join(parts[needed])}, found {shorten(', '.join(names))}",
+                source=str(path),
+                line=1,
+            )
         return None
-    rows: Iterator[Row]
-    if delimiter == TAB:
-        rows = (
-            dict(zip(names, split_cells(line), strict=False))
-            for number, line in lines(path)
-            if number > 1 and line.strip()
-        )
+    if delimiter in _BY_LINE:
+        rows = _rows_by_line(path, names)
     else:
         table = read_rows(path, max_bytes=_MAX_BYTES)
         columns, rows = named_columns(table.columns, parts), (row for _, row in table.readable())
     return ({part: str(row.get(column, "")).strip() for part, column in columns.items()} for row in rows)
+
+
+def _table_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, nor Excel's first line that tells the delimiter."""
+    return ((number, line) for number, line in lines(path) if line.strip() and not _SEP.fullmatch(line))
+
+
+def _rows_by_line(path: Path, names: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows after the header, each of as many cells; those of a row over two lines are fewer."""
+    for number, line in islice(_table_lines(path), 1, None):
+        cells = split_cells(line)
+        if len(cells) < len(names) or any(cells[len(names) :]):
+            message = f"expected as many cells as the header has, {len(names)}, found {len(cells)}"
+            raise FormatError(message, source=str(path), line=number)
+        yield dict(zip(names, cells, strict=False))
 
 
 def _passage_lines(path: Path) -> Iterator[dict[str, str]]:
@@ -219,27 +305,38 @@ def _passage_lines(path: Path) -> Iterator[dict[str, str]]:
     is_tsv = TAB in read_head(path, _HEAD).split("\n", 1)[0]
     for number, line in lines(path):
         cells = line.split(TAB) if is_tsv else ["", line]
-        if len(cells) > 1:
+        if len(cells) > 1 and not any(cells[3:]):
             title = cells[2].strip().strip('"') if len(cells) > 2 else ""
             yield {"id": cells[0].strip(), "text": cells[1], "title": title}
         elif line.strip():
-            message = f"expected an id, a tab and a text, found {shorten(line)!r}"
-            raise FormatError(message, source=str(path), line=number)
+            raise FormatError(
+                f"expected an id, a tab, a text and perhaps a title, or a header, found {shorten(line)!r}",
+                source=str(path),
+                line=number,
+            )
 
 
 def _question_lines(path: Path) -> Iterator[Question]:
-    """Read a question a line, perhaps after its id, or before its answer or a list of answers."""
-    headed = False
+    """Read a question a line, perhaps after its id, or before its answer or a list of answers.
+
+    As DPR writes questions and answers, cells may be quoted; MS MARCO's are not.
+    """
     for number, line in lines(path):
-        first, *cells = [part.strip() for part in (split_cells(line) if headed else line.split(TAB))]
         if not line.strip():
             continue
-        if number == 1 and line.strip().strip('"').lower() in QUESTION_COLUMNS:
-            headed = True
-        elif not cells:
-            yield Question(str(number), first)
-        elif " " in first or (cells[-1][:1] + cells[-1][-1:] == "[]" and not first.isdigit()):
-            yield Question(str(number), first, _answers(cells[-1]))
+        first, *cells = [cell.strip() for cell in line.split(TAB)]
+        text, *answers = [cell.strip() for cell in split_cells(line)]
+        if any(cells[1:]):
+            raise FormatError(
+                f"expected a question, perhaps with an id before it or answers after it, or a header, found "
+                f"{shorten(line)!r}",
+                source=str(path),
+                line=number,
+            )
+        if not cells:
+            yield Question(str(number), text)
+        elif " " in first or (answers[0][:1] + answers[0][-1:] == "[]" and not first.isdigit()):
+            yield Question(str(number), text, _answers(answers[0]))
         else:
             yield Question(first, cells[0])
 
@@ -262,18 +359,17 @@ def _squad(path: Path) -> Iterator[tuple[Passage, list[Question]]]:
 
 
 def _beir_questions(folder: Path, split: str) -> Iterator[Question]:
-    qrels = folder / "qrels" / f"{split}.tsv"
-    if not qrels.is_file():
-        splits = ", ".join(sorted(path.stem for path in qrels.parent.glob("*.tsv"))) or "none"
+    judgements = [folder / "qrels" / f"{split}{suffix}" for suffix in _QREL_FILES]
+    qrels = next((path for path in judgements if path.is_file()), None)
+    if qrels is None:
+        splits = ", ".join(beir_splits(folder)) or "none"
         raise FormatError(f"expected judgements {split}.tsv in qrels, found {splits}", source=str(folder))
-    gold: dict[str, list[str]] = {}
-    for question, passage in read_qrels(qrels):
-        gold.setdefault(question, []).append(passage)
+    gold = read_qrels(qrels)
     file = _find_beir(folder, "queries.jsonl")
     for line, row in json_lines(file):
         query = question_of(row, line, f"{file}, line {line}")
         if query.id in gold:
-            yield Question(query.id, query.text, query.answers, tuple(gold[query.id]))
+            yield replace(query, gold=gold[query.id], ignored=query.id)
 
 
 def _find_beir(folder: Path, name: str) -> Path:
@@ -299,10 +395,10 @@ class _Row(BaseModel):
 class _Context(_Row):
     """Passage of a row, or an answer of SQuAD."""
 
-    text: _Text = Field("", validation_alias=AliasChoices("text", "contents"))
+    text: _Text = Field("", validation_alias=AliasChoices(*PASSAGE_PARTS["text"]))
     title: _Text = ""
     isgold: Any = None
-    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "passage_id", "psg_id", "docid"))
+    id: str | None = Field(None, validation_alias=AliasChoices(*PASSAGE_PARTS["id"]))
 
     def passage(self) -> Passage:
         return Passage(self.id or premise_key(self.text), self.text, self.title)
@@ -319,10 +415,10 @@ class _WithContexts(_Row):
 
 
 class _Question(_WithContexts):
-    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "qid"))
-    text: str = Field(validation_alias=AliasChoices("question", "query", "text"))
+    id: str | None = Field(None, validation_alias=AliasChoices(*QUESTION_PARTS["id"]))
+    text: str = Field(validation_alias=AliasChoices(*QUESTION_PARTS["question"]))
     answers: Annotated[list[str], BeforeValidator(_as_list)] = Field(
-        [], validation_alias=AliasChoices("answers", "answer")
+        [], validation_alias=AliasChoices(*QUESTION_PARTS["answer"])
     )
 
 
@@ -330,6 +426,7 @@ class _SquadQuestion(_Row):
     question: str
     id: str | None = None
     answers: _Contexts = []
+    is_impossible: bool = False
 
 
 class _Paragraph(_Row):
@@ -356,7 +453,8 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[Passage, list
             for number, row in zip(numbers, paragraph.qas, strict=False):
                 answers = tuple(dict.fromkeys(answer.text for answer in row.answers))
                 question_id = str(number) if row.id is None else row.id
-                questions.append(Question(question_id, row.question.strip(), answers, (passage.id,)))
+                gold = () if row.is_impossible else (passage.id,)
+                questions.append(Question(question_id, row.question.strip(), answers, gold))
             yield passage, questions
 
 
@@ -366,7 +464,7 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
         listed = validate(_WithContexts, row, source=source)
         for name in _WithContexts.model_fields:
             yield from (context.passage() for context in getattr(listed, name))
-    elif "text" in row or "contents" in row:
+    elif row.keys() & set(PASSAGE_PARTS["text"]):
         yield validate(_Context, row, source=source).passage()
     else:
         names = shorten(", ".join(row) or "no field")

@@ -6,7 +6,6 @@ over the bundled corpus ship, so that they need no encoder.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from entail.data.bundled import read_shipped, sample_dir
-from entail.data.passages.files import read_passages, read_questions
+from entail.data.passages.files import beir_splits, read_passages, read_questions, unread_columns
 from entail.data.records import Corpus, Premise
 from entail.data.stored import read_json
 from entail.data.text import fold
@@ -54,6 +53,7 @@ class Pool:
     name: str
     corpus: Corpus
     questions: Mapping[str, KnownQuestion] = field(default_factory=dict)
+    unread_columns: tuple[str, ...] = ()
 
     def find_question(self, question: str) -> KnownQuestion | None:
         """Return the known question of this text, None if there is none."""
@@ -104,17 +104,25 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
     if not texts:
         raise EvaluationError(f"{name}: expected passages to search, found none")
     corpus = Corpus(name, tuple(texts.values()))
-    return Pool(name, corpus, _by_question(_questions(path, corpus, key_of)))
+    return Pool(name, corpus, _by_question(_questions(path, corpus, key_of)), unread_columns(path))
 
 
 def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterable[KnownQuestion]:
     """Yield the questions whose passages are in the corpus; none if the file has no questions."""
-    splits = [split for split in _SPLITS if (path / "qrels" / f"{split}.tsv").is_file()]
-    with contextlib.suppress(FormatError):  # a file of passages alone is valid
-        for question in islice(read_questions(path, split=(splits or ["test"])[0]), MOST_QUESTIONS):
+    splits = beir_splits(path)
+    if path.is_dir() and not splits:
+        return
+    has_gold = path.is_dir()
+    try:
+        split = min(splits, key=(*_SPLITS, *splits).index, default="")
+        for question in islice(read_questions(path, split=split), MOST_QUESTIONS):
+            has_gold |= bool(question.gold)
             gold = frozenset(corpus.positions[key_of[id_]] for id_ in question.gold if id_ in key_of)
             if gold:
                 yield KnownQuestion(question.text, question.answers, gold)
+    except FormatError:
+        if has_gold:  # a file of passages alone is valid
+            raise
 
 
 def _by_question(questions: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:

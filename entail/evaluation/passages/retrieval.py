@@ -1,9 +1,9 @@
-"""Passage retrieval: R@k and MRR over a pool, by gold passage and by answer."""
+"""Passage retrieval: R@k, Success@k and MRR over a pool, by gold passage and by answer."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
@@ -23,6 +23,7 @@ from entail.progress import Meter, ProgressCallback
 
 Positions = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Values = NDArray[np.float64]
 Tokens = tuple[str, ...]
 
 MOST_BM25 = 3_000_000
@@ -31,24 +32,28 @@ MOST_BM25 = 3_000_000
 _QUERIES = 1_024
 
 KS = (1, 5, 20, 100)
-"""Cut-offs of R@k; MRR uses the largest."""
+"""Cut-offs of R@k and Success@k; MRR uses the largest."""
 
 
 @dataclass(frozen=True)
 class PassageEvaluation:
     """Figures of a retriever over a number of passages.
 
+    The names are those of ir_measures: `R@k` is recall, the share of a question's gold passages among the
+    first k; `Success@k` says whether any of them is. Both are the same where no question has several.
+
     Attributes:
-        first_hits: Rank of each question's first gold passage, from 1; 0 where none was found.
-        gold: R@k and MRR by gold passage, over the `questions` that have one; None without one in the pool.
-        answer: The same by answer; None where there is none.
-        counts: Questions `asked`, `without_gold` (skipped) and with `gold_not_in_pool` (not found).
+        values: Measure by gold passage -> its value for each question that has one, in their order.
+        gold: Means of `values`, over `questions`; None without a gold passage in the pool.
+        answer: Success@k and MRR by answer; None where there is none.
+        counts: Questions `asked`, `without_gold` (skipped), with some `gold_not_in_pool` (not found), and
+            with an `own_passage_ignored`.
     """
 
     retriever: str
     revision: str
     passages: int
-    first_hits: tuple[int, ...] = field(repr=False)
+    values: dict[str, Values] = field(repr=False)
     gold: dict[str, float] | None
     answer: dict[str, float] | None
     counts: dict[str, int]
@@ -68,7 +73,7 @@ class PassageEvaluation:
 
 
 def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "test") -> tuple[Question, ...]:
-    """Read questions, with the judgements of a separate file if one is given.
+    """Read questions; with a separate file of judgements those that it has, as trec_eval counts them.
 
     Raises:
         FormatError: If a file is malformed.
@@ -76,10 +81,8 @@ def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "tes
     questions = tuple(read_questions(file, split=split))
     if qrels is None:
         return questions
-    gold: dict[str, list[str]] = {}
-    for question_id, passage_id in read_qrels(qrels):
-        gold.setdefault(question_id, []).append(passage_id)
-    return tuple(replace(item, gold=tuple(gold[item.id])) for item in questions if item.id in gold)
+    gold = read_qrels(qrels)
+    return tuple(replace(item, gold=gold[item.id]) for item in questions if item.id in gold)
 
 
 def evaluate_passages(
@@ -94,8 +97,9 @@ def evaluate_passages(
     Raises:
         EvaluationError: If there is no question, or none with an answer or a gold passage of the pool.
     """
-    positions = store.positions(id_ for question in questions for id_ in question.gold)
+    positions = store.positions(id_ for question in questions for id_ in (*question.gold, question.ignored))
     gold = [{positions[id_] for id_ in question.gold if id_ in positions} for question in questions]
+    ignored = [positions.get(question.ignored, -1) for question in questions]
     answers = [list(filter(None, map(answer_tokens, question.answers))) for question in questions]
     if not any(gold) and not any(answers):
         named = ", ".join([id_ for question in questions for id_ in question.gold][:5])
@@ -108,27 +112,40 @@ def evaluate_passages(
             f"expected questions with an answer or a gold passage, found none of {len(questions):,}; {remedy}"
         )
     search = search_passages(store, encoder, progress=progress)
-    hits = search([question.text for question in questions], max(KS), progress=progress)
+    k = max(KS) + any(at >= 0 for at in ignored)
+    ranking = search([question.text for question in questions], k, progress=progress)
+    hits = [
+        [at for at in row if at not in (-1, own)][: max(KS)]
+        for row, own in zip(ranking.tolist(), ignored, strict=True)
+    ]
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
     def tokens(position: int) -> Tokens:
         return answer_tokens(store[position].text)
 
-    by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
-    by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
-    judged_ranks = [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold]
-    answered_ranks = [rank for rank, texts in zip(by_answer, answers, strict=True) if texts]
+    by_gold = [
+        ([rank for rank, at in enumerate(row, 1) if at in targets], len({*question.gold}))
+        for row, targets, question in zip(hits, gold, questions, strict=True)
+        if question.gold
+    ]
+    by_answer = [
+        (next(([rank] for rank, at in enumerate(row, 1) if has_answer(tokens(at), texts)), []), 0)
+        for row, texts in zip(hits, answers, strict=True)
+        if texts
+    ]
+    values = _values(by_gold)
     return PassageEvaluation(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
-        first_hits=tuple(by_gold),
-        gold=_figures(judged_ranks) if any(gold) else None,
-        answer=_figures(answered_ranks) if answered_ranks else None,
+        values=values,
+        gold=_means(values) if any(gold) else None,
+        answer=_means(_values(by_answer)) if by_answer else None,
         counts={
             "asked": len(questions),
-            "without_gold": len(questions) - len(judged_ranks),
-            "gold_not_in_pool": len(judged_ranks) - sum(map(bool, gold)),
+            "without_gold": len(questions) - len(by_gold),
+            "gold_not_in_pool": sum(not positions.keys() >= {*question.gold} for question in questions),
+            "own_passage_ignored": sum(at >= 0 for at in ignored),
         },
     )
 
@@ -175,17 +192,24 @@ def search_passages(
     )
 
 
-def _ranks(positions: Positions, targets: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:
-    """Return the rank of each question's first hit, from 1; 0 where there is none."""
-    return [
-        next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, target)), 0)
-        for row, target in zip(positions, targets, strict=True)
-    ]
+def _values(rows: Sequence[tuple[Sequence[int], int]]) -> dict[str, Values]:
+    """Return measure -> value of each question, from the ranks of its hits and the number of its targets.
+
+    Recall needs the number, 0 where it is unknown; success is left out where it is the same.
+    """
+    first = np.array([min(ranks, default=np.inf) for ranks, _ in rows])
+    values = {f"Success@{k}": (first <= k).astype(np.float64) for k in KS}
+    if all(count == 1 for _, count in rows):
+        values = {f"R@{k}": values[f"Success@{k}"] for k in KS}
+    elif all(count for _, count in rows):
+        recall = [[sum(rank <= k for rank in ranks) / count for ranks, count in rows] for k in KS]
+        values = {f"R@{k}": np.array(column) for k, column in zip(KS, recall, strict=True)} | values
+    return values | {"MRR": 1 / first}
 
 
-def _figures(ranks: Sequence[int]) -> dict[str, float]:
-    figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in KS}
-    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks), "questions": len(ranks)}
+def _means(values: dict[str, Values]) -> dict[str, float]:
+    means = {name: float(column.mean()) for name, column in values.items()}
+    return {**means, "questions": len(values["MRR"])}
 
 
 def answer_tokens(text: str) -> Tokens:

@@ -13,11 +13,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.data.passages.files import Passage, read_passages
+from entail.data.passages.files import Passage, read_passages, unread_columns
 from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
 from entail.errors import EvaluationError
@@ -31,7 +31,7 @@ SHARD = 50_000
 """Passages of a shard: 77 MB at 384 dimensions."""
 
 _BATCH = 1_000
-_READING = 4
+_READING = 5
 """Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
 _ABOUT = "passages.json"
@@ -51,6 +51,7 @@ class PassageStore:
         if about is None:
             raise EvaluationError(f"{folder}: expected stored passages, found none; store them first")
         self.about = about
+        self.unread_columns: list[str] = about.get("unread_columns", [])
         self._offsets = np.memmap(folder / "offsets.i64", dtype=np.int64, mode="r")
         self._texts = np.memmap(folder / "texts.jsonl", dtype=np.uint8, mode="r")
 
@@ -87,10 +88,8 @@ def store_passages(
 ) -> PassageStore:
     """Write the passages of files, in their order, into a folder, or open the pool of the same files there.
 
-    Of passages of the same id the first counts.
-
     Raises:
-        FormatError: If a file is malformed; a pool in the folder stays.
+        FormatError: If a file is malformed, or an id has two texts; a pool in the folder stays.
         EvaluationError: If there is no passage.
     """
     parts = [part for file in files for part in _parts(file)]
@@ -100,25 +99,25 @@ def store_passages(
         return PassageStore(folder)
     folder.mkdir(parents=True, exist_ok=True)
     meter = Meter(sum(size for _, size, _ in states), "reading passages", unit="bytes", report=progress)
-    ids: set[bytes] = set()  # hashes: 2 GB of 21 million
-    offset = 0
+    count, offset = 0, 0
     with replacing(folder / "texts.jsonl") as texts, replacing(folder / "offsets.i64") as offsets:
         with texts.open("wb") as file, offsets.open("wb") as offset_file:
             offset_file.write(np.int64(0).tobytes())
-            for path in files:
-                for passage in read_passages(path):
-                    row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
-                    meter.add(len(row))
-                    id_hash = hashlib.blake2b(passage.id.encode("utf-8", "surrogatepass"), digest_size=8)
-                    if id_hash.digest() in ids:
-                        continue
-                    ids.add(id_hash.digest())
-                    offset += file.write(row)
-                    offset_file.write(np.int64(offset).tobytes())
-        if not ids:
+            for passage in read_passages(*files):
+                row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
+                meter.add(len(row))
+                count += 1
+                offset += file.write(row)
+                offset_file.write(np.int64(offset).tobytes())
+        if not count:
             raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
         (folder / _ABOUT).unlink(missing_ok=True)  # it would belong to other texts
-    about = {"key": key, "passages": len(ids), "files": [path.name for path in files]}
+    about = {
+        "key": key,
+        "passages": count,
+        "files": [path.name for path in files],
+        "unread_columns": sorted({name for path in files for name in unread_columns(path)}),
+    }
     write_text(folder / _ABOUT, json.dumps(about, indent=2) + "\n")
     return PassageStore(folder)
 
@@ -171,8 +170,8 @@ def _is_whole(file: Path, shape: tuple[int, int]) -> bool:
         return False
 
 
-def _read_about(folder: Path) -> dict[str, object] | None:
-    return read_json(folder / _ABOUT, dict[str, object], error=EvaluationError, remedy=_REMEDY)
+def _read_about(folder: Path) -> dict[str, Any] | None:
+    return read_json(folder / _ABOUT, dict[str, Any], error=EvaluationError, remedy=_REMEDY)
 
 
 def _hashed(value: object) -> str:

@@ -76,7 +76,9 @@ def pick_pool(shared: Workspace) -> Pool | None:
     pool = await_value(task, waiting="Reading …") if task is not None else None
     if pool is not None:
         questions = f" · {len(pool.questions):,} questions with known passages" if pool.questions else ""
-        st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}")
+        columns = label(", ".join(pool.unread_columns))
+        unread = f" · columns not read: {columns}" if columns else ""
+        st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}{unread}")
     return pool
 
 

@@ -122,8 +122,7 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     if "passages" in sets:
         file = data.path(sets["passages"])
         store = store_passages([file], cache / f"pool-{data.digest(sets['passages'])}")
-        hits = evaluate_passages(store, judged_questions(file), encoder=model).first_hits
-        values = np.array([rank == 1 for rank in hits], dtype=np.float64)
+        values = evaluate_passages(store, judged_questions(file), encoder=model).values["R@1"]
         measures["R@1, passages"] = values, np.ones(len(values))
     return measures
 

@@ -26,9 +26,6 @@ from lab.adapters import Measures, Work
 from lab.data import DataFolder
 from lab.errors import LabError
 
-DEPTHS = (1, 5, 20, 100)
-"""Ranks up to which a gold passage is found, R@k."""
-
 
 def train(work: Work) -> None:
     """Train a retriever on the questions of `train` over the paragraphs of `train` and `passages`."""
@@ -74,11 +71,7 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     """Measure R@k and the reciprocal rank of the questions of `passages` among all paragraphs."""
     file = data.path(sets["passages"])
     evaluation = evaluate_passages(_store(data, sets, cache), judged_questions(file), encoder=model)
-    ranks = np.array(evaluation.first_hits, dtype=np.float64)
-    mask, weights = ranks > 0, np.ones(len(ranks))
-    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=mask)
-    hits = {f"R@{k}": ((mask & (ranks <= k)).astype(np.float64), weights) for k in DEPTHS}
-    return {**hits, "MRR": (reciprocal, weights)}
+    return {name: (values, np.ones(len(values))) for name, values in evaluation.values.items()}
 
 
 def _store(data: DataFolder, sets: Mapping[str, str], cache: Path) -> PassageStore:
