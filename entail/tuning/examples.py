@@ -92,9 +92,9 @@ def with_missing_negatives(
 ) -> Examples:
     """Add hard negatives found by BM25, as DPR does, to the questions without any.
 
-    A passage that contains an answer, or has the text of a gold passage, is no negative. BM25 ranks `depth`
-    passages for each question. Where every question has negatives, or `depth` is 0, nothing is searched, and
-    the pool may be of any size.
+    A passage that contains an answer, or has the text of a gold passage or of the question, is no negative.
+    BM25 ranks `depth` passages for each question. Where every question has negatives, or `depth` is 0,
+    nothing is searched, and the pool may be of any size.
 
     Raises:
         EvaluationError: If questions have none, and the pool is too large for BM25 in memory.
@@ -113,13 +113,13 @@ def with_missing_negatives(
 
     def mined(example: Example) -> Example:
         answers = [tokens for text in example.answers if (tokens := answer_tokens(text))]
-        gold = {premise_key(store[at].text) for at in example.gold}
+        texts = {premise_key(example.question), *(premise_key(store[at].text) for at in example.gold)}
         negatives = tuple(
             at
             for at in next(hits)
             if at >= 0
             and at not in example.gold
-            and premise_key(text := store[at].text) not in gold
+            and premise_key(text := store[at].text) not in texts
             and not has_answer(answer_tokens(text), answers)
         )
         return replace(example, negatives=negatives)

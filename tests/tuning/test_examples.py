@@ -61,6 +61,8 @@ def test_bm25_serves_questions_without_negatives_and_what_holds_the_answer_is_no
     first, second, third = after.examples
     assert (first.negatives, third.negatives) == ((3,), (3,))
     assert set(second.negatives) == {1, 2}  # p4 says the same as p0; p1 and p2 only look alike
+    itself = replace(alone, text="Ice melts in 10 minutes when it is warm")  # as in Quora, p2 is the question
+    assert 2 not in with_missing_negatives(examples_of(store, [itself]), depth=5).examples[0].negatives
     assert after.digest != before.digest
     monkeypatch.setattr(retrieval, "MOST_BM25", 3)
     assert with_missing_negatives(before, depth=0) == before
