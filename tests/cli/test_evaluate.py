@@ -190,3 +190,103 @@ def test_errors(
     Path("broken.jsonl").write_text('{"id": "x"\n')
     Path("task3.jsonl").write_text(json.dumps(row(hypothesis="h", sentences={"sent1": "a"}, proof="")))
     assert message in run_json(*evaluate, *arguments, code=1)["error"]["message"]
+
+
+def beir(
+    corpus: dict[str, str], queries: dict[str, str], qrels: str, name: str = "test.tsv"
+) -> dict[str, str]:
+    """Return the files of a BEIR folder."""
+    rows = {"corpus.jsonl": corpus, "queries.jsonl": queries}
+    lines = {
+        file: "\n".join(json.dumps({"_id": id_, "text": text}) for id_, text in texts.items())
+        for file, texts in rows.items()
+    }
+    return lines | {f"qrels/{name}": qrels}
+
+
+TIDES = {"tide": "the moon pulls the tide", "tide 1": "tides rise twice a day", "sun": "the sun is warm"}
+SQUAD = {
+    "data": [
+        {
+            "paragraphs": [
+                {
+                    "context": "The moon pulls the tide.",
+                    "qas": [
+                        {"question": "What pulls the tide?", "answers": [{"text": "The moon"}]},
+                        {"question": "What pulls the sun?", "answers": [], "is_impossible": True},
+                    ],
+                }
+            ]
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "expected"),
+    [
+        (
+            beir(TIDES, {"q 1": "rise twice"}, "query-id\tcorpus-id\tscore\nq 1\ttide 1\t1\n"),
+            "--passages . --questions .",
+            {"R@1": 1},
+        ),
+        (
+            beir(
+                TIDES, {"q": "the tide"}, '{"query-id": "q", "corpus-id": "tide", "score": 1.0}', "test.jsonl"
+            ),
+            "--passages . --questions .",
+            {"R@1": 1},
+        ),
+        (
+            beir(TIDES, {"tide": "the moon pulls the tide"}, "tide\ttide 1\t1\n"),
+            "--passages . --questions .",
+            {"R@1": 1, "own_passage_ignored": 1},
+        ),
+        (
+            beir(TIDES, {"q": "moon tide"}, "q\ttide\t2\nq\tsun\t1\nq\ttide 1\t0\n"),
+            "--passages . --questions .",
+            {"R@1": 0.5, "Success@1": 1},
+        ),
+        (
+            {"v2.json": json.dumps(SQUAD)},
+            "--passages v2.json --questions v2.json",
+            {"R@1": 1, "questions": 1, "asked": 2, "without_gold": 1},
+        ),
+        (
+            {
+                "pool.tsv": "docno\ttext\tlang\n7\tthe moon pulls the tide\ten\n",
+                "topics.csv": "qid,query,year\n3,the tide,1970\n",
+                "qrels": "3 0 7 1\n",
+            },
+            "--passages pool.tsv --questions topics.csv --qrels qrels",
+            {"R@1": 1, "unread_columns": ["year"]},
+        ),
+        (
+            {"pool.txt": 'Galileo\'s "Dialogue"\nthe sun', "qas.csv": 'Galileo who?\t"[""Galileo\'s""]"\n'},
+            "--passages pool.txt --questions qas.csv",
+            {"Success@1": 1, "by": "answer"},
+        ),
+        (
+            {"a.tsv": "1\tthe moon\n", "b.tsv": "1\tthe sun\n", "q.tsv": "3\tmoon\n", "qrels": "3 0 1 1\n"},
+            "--passages a.tsv --passages b.tsv --questions q.tsv --qrels qrels",
+            {},
+        ),
+    ],
+    ids=["spaces", "mteb", "own passage", "several", "impossible", "columns", "quotes", "two pools"],
+)
+def test_passages_of_data_sets(
+    run_json: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, str],
+    arguments: str,
+    expected: dict[str, Any],
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+    figures = run_json("evaluate", "passages", *arguments.split(), code=0 if expected else 1)
+    assert {name: figures[name] for name in expected} == expected
+    assert ("error" in figures) == (not expected)
