@@ -35,6 +35,7 @@ from entail.data.tables import (
 )
 from entail.data.text import clean_premise, fold
 from entail.errors import CorpusError, FormatError
+from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 
 CorpusFormat = Literal["text", "csv", "tsv", "jsonl", "json", "entailment_bank"]
@@ -117,6 +118,7 @@ def read_corpus(
     skip_too_long: bool = False,
     merge_similar: bool = False,
     max_premise_chars: int | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CorpusReading:
     r"""Read a corpus of premises; the suffix or, without one, the content tells the format.
 
@@ -143,6 +145,7 @@ def read_corpus(
         skip_too_long: Count premises over the limit instead of refusing the file.
         merge_similar: Keep the first of premises that differ only in case, white space or the full stop.
         max_premise_chars: The limit, by default that of the settings.
+        progress: Receives the progress in a file of lines.
 
     Raises:
         FormatError: With line and field, if the file is malformed.
@@ -157,8 +160,11 @@ def read_corpus(
     similar: dict[str, str] = {}
     dropped: dict[str, None] = {}
     entries = empty = too_long = alike = 0
+    by_line = kind in ("text", "csv", "tsv", "jsonl")
+    meter = Meter(text.count("\n") + 1, "reading", unit="lines", report=progress if by_line else None)
     for location, raw in _entries(text, kind, value, column, file_name, dropped):
         entries += 1
+        meter.add(1)
         premise = replace(raw, text=clean_premise(raw.text))
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1

@@ -145,6 +145,12 @@ class ModelCache:
             _, encoder = self._encoders.get(name, (None, None))
         return encoder if encoder is not None and encoder.loaded else None
 
+    def cancel(self, corpus_hash: str) -> None:
+        """Stop building the indexes of a corpus."""
+        for key, task in INDEXES.tasks().items():
+            if isinstance(key, tuple) and key[2] == corpus_hash and not task.done.is_set():
+                task.cancelled.set()
+
     def release(self, name: str) -> None:
         """Free an encoder and its indexes; the next search loads it again."""
         with self._lock:

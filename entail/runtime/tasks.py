@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Final, Generic, TypeVar, cast
 
+from entail.cancellation import cancelled_by
 from entail.errors import EntailError
 from entail.masking import mask_secrets
 from entail.progress import Progress, ProgressCallback
@@ -33,13 +34,22 @@ _SAMPLE: Final = 64
 
 @dataclass
 class Task(Generic[_Value]):
-    """A value in the making: its progress, then the value of some bytes or the error, when `done` is set."""
+    """A value in the making: its progress, then the value of some bytes or the error, when `done` is set.
+
+    Setting `cancelled` ends it at its next report of progress; it starts again once that is cleared.
+    """
 
     progress: Progress | None = None
     value: _Value | None = None
     error: EntailError | None = None
     done: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
     size: int = _ENTRY_BYTES
+
+    def check(self) -> None:
+        """Raise `EntailError` if the task is cancelled."""
+        if self.cancelled.is_set():
+            raise EntailError("it was cancelled")
 
 
 class TaskCache:
@@ -106,7 +116,7 @@ class TaskGroup:
         full_key = (self.name, key)
         with CACHE.lock:
             task = CACHE.tasks.get(full_key)
-            if task is None or (retry and task.error is not None):
+            if task is None or (retry and task.error is not None and not task.cancelled.is_set()):
                 task = CACHE.tasks[full_key] = Task()
                 name, args = f"task {full_key!r:.40}", (full_key, task, make)
                 threading.Thread(target=self._run, args=args, name=name, daemon=True).start()
@@ -138,7 +148,8 @@ class TaskGroup:
         self, key: tuple[str, Hashable], task: Task[object], make: Callable[[ProgressCallback], object]
     ) -> None:
         try:
-            task.value = make(partial(setattr, task, "progress"))
+            with cancelled_by(task.check):
+                task.value = make(partial(setattr, task, "progress"))
             with contextlib.suppress(Exception):  # an object that cannot be measured is served all the same
                 task.size = _ENTRY_BYTES + size_in_bytes(task.value)
         except EntailError as error:

@@ -18,6 +18,7 @@ from entail.data.corpora import (
 )
 from entail.data.records import Premise
 from entail.errors import CorpusError, FormatError, ProofError
+from entail.progress import Progress
 
 FACTS = ("ice is cold", "fire is hot", "a cat is an animal")
 TREE = {
@@ -67,6 +68,13 @@ def test_counts_add_up() -> None:
     reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=12)
     assert (reading.repeats, reading.empty, reading.too_long, reading.read) == (1, 2, 1, 7)
     assert reading.corpus.premises[0] == Premise("ice  , cold")  # raw, and the first of repeats
+
+
+def test_reading_tells_its_progress() -> None:
+    seen: list[Progress] = []
+    read_corpus(b"text\nice\nfire\n" * 2, name="f.csv", progress=seen.append)
+    assert seen[0].done == 1
+    assert all(0 < progress.fraction <= 1 for progress in seen)
 
 
 def test_ids_of_every_format() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entail.errors import EntailError
-from entail.progress import Progress, ProgressCallback
+from entail.progress import Meter, Progress, ProgressCallback
 from entail.runtime.tasks import CACHE, Task, TaskGroup, finish, size_in_bytes
 
 GROUP = TaskGroup("one", failure="no luck")
@@ -48,6 +48,24 @@ def test_a_value_is_made_once() -> None:
     assert [task.value for task in tasks] == ["value"] * 3
     assert calls == [1]
     assert GROUP.peek("a") is tasks[0]
+
+
+def test_a_cancelled_task_ends_and_starts_again_on_request() -> None:
+    def make(report: ProgressCallback) -> int:
+        meter = Meter(10**6, "encoding", report=report, interval=0)
+        while True:
+            meter.add(1)
+
+    task = GROUP.get_or_start("endless", make, wait=0)
+    task.cancelled.set()
+    assert task.done.wait(5)
+    assert isinstance(task.error, EntailError)
+    assert GROUP.get_or_start("endless", make, wait=0) is task
+    task.cancelled.clear()
+    again = GROUP.get_or_start("endless", make, wait=0)
+    assert again is not task
+    again.cancelled.set()
+    assert again.done.wait(5)
 
 
 def test_progress_is_seen_without_waiting() -> None:

@@ -1,5 +1,7 @@
 """Corpora: their page while colleagues change them, too, the choice for a new tree, imported trees."""
 
+import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -8,11 +10,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import InitialValue, Selectbox
 
 from entail.data.records import Corpus
+from entail.progress import Meter
+from entail.runtime.models import INDEXES, ModelCache
+from entail.runtime.tasks import Task
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, keys, named, settled
+from tests.ui.conftest import accepts, by, keys, named, settled
 
 
 @pytest.fixture
@@ -128,6 +133,53 @@ def test_columns_of_a_file_are_shown_and_searched(ada: AppTest, shared: Workspac
         ada.text_input(key="find_facts").set_value(words)
         ada = ada.selectbox(key=f"find_in-{corpus}").set_value(scope).run()
         assert ada.dataframe[0].value["id"].tolist() == ids
+
+
+MANY = Corpus.of("many", ["ice is cold", "fire is hot"])
+
+
+@pytest.fixture
+def encoding(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Task[object]]]:
+    """Encode without an end; return a function that gives the tasks that encode."""
+    build = ModelCache.build
+
+    def slow(self: ModelCache, name: str, corpus: Corpus, **more: Any) -> Any:
+        if name == "bm25":
+            return build(self, name, corpus, **more)
+        meter = Meter(10**6, "encoding", report=more["progress"], interval=0)
+        while True:
+            meter.add(1)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(ModelCache, "build", slow)
+    return lambda: [t for k, t in INDEXES.tasks().items() if cast("Any", k)[0:3:2] == ("minilm", MANY.hash)]
+
+
+def test_keywords_rank_while_premises_are_encoded_until_that_is_cancelled(
+    app: AppTest, shared: Workspace, encoding: Callable[[], list[Task[object]]]
+) -> None:
+    info = shared.corpora.add_corpus(MANY, author="Ada")
+    tree = shared.log.create(Create(hypothesis="ice is cold water"), author="Ada", corpus_id=info.id)
+    app.session_state["tree"], app.session_state["retriever"] = tree, "minilm"
+    app.session_state["shared_words"] = False
+    app = by(app).switch_page("pages/Trees.py")
+    while not accepts(app.run()):
+        assert not app.exception
+    assert not app.error
+    app = app.button(key="cancel-encoding").click().run()
+    (task,) = encoding()
+    assert task.done.wait(5)
+    app = app.run()
+    assert app.error, "it does not start again by itself"
+    assert encoding() == [task]
+    accepts(app)[0].click().run()
+    assert [evidence.retriever for evidence in shared.log.evidence(tree).values()] == ["bm25"]
+    app = app.button(key="encoding").click().run()
+    (again,) = encoding()
+    assert not again.done.is_set()
+    app = app.switch_page("pages/Corpora.py").run()
+    app.selectbox(key="corpus").set_value(info.id).run().button(key=f"archive-{info.id}").click().run()
+    assert again.done.wait(5), "an archived corpus is not encoded"
 
 
 @pytest.fixture

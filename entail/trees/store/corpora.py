@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.data.text import SURROGATES, clean_premise, fold, quote
 from entail.errors import CorpusError
+from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, fold_name, is_signed_in
@@ -25,6 +26,7 @@ from entail.trees.store.database import Database
 
 LONGEST_NAME = 100
 CACHED_CORPORA = 8
+_BLOCK = 10_000  # premises that are inserted at once
 _ARCHIVE = "archive"  # the change that archives a corpus; any other brings it back
 
 
@@ -73,10 +75,19 @@ class CorpusStore:
         self._corpora: OrderedDict[tuple[str, int, datetime | None], Corpus] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add_corpus(self, corpus: Corpus, *, author: str, licence: str = "", source: str = "") -> CorpusInfo:
+    def add_corpus(
+        self,
+        corpus: Corpus,
+        *,
+        author: str,
+        licence: str = "",
+        source: str = "",
+        progress: ProgressCallback | None = None,
+    ) -> CorpusInfo:
         """Add a corpus, in its order, as version 1."""
+        options: dict[str, Any] = {"licence": licence, "source": source, "progress": progress}
         with self._database.writing() as connection:
-            return insert_corpus(connection, corpus, author=author, licence=licence, source=source)
+            return insert_corpus(connection, corpus, author=author, **options)
 
     def corpora(self, *, archived: bool | None = False) -> list[CorpusInfo]:
         """Return the corpora by name: only archived ones, only others, or with None both."""
@@ -213,6 +224,7 @@ def insert_corpus(
     licence: str = "",
     source: str = "",
     corpus_id: str | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CorpusInfo:
     """Add a corpus in the caller's transaction; raises as `CorpusStore.add_corpus`."""
     name = _clean_name(corpus.name)
@@ -228,7 +240,7 @@ def insert_corpus(
     corpus_id = corpus_id or secrets.token_hex(4)
     row = {"id": corpus_id, "name": name, "folded": fold_name(name), "version": 0, "count": 0}
     connection.execute(sa.insert(table).values(**row, licence=licence.strip(), source=source.strip()))
-    return _insert_version(connection, corpus_id, "create", author, added=corpus)
+    return _insert_version(connection, corpus_id, "create", author, added=corpus, progress=progress)
 
 
 def _clean_name(name: str) -> str:
@@ -324,6 +336,7 @@ def _insert_version(
     added: Corpus | None = None,
     retired: Sequence[str] = (),
     corrects: str | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CorpusInfo:
     """Insert the next version of a corpus, which the caller has locked: retire keys, append premises."""
     corpora, changes, premises = schema.corpora, schema.corpus_changes, schema.premises
@@ -340,13 +353,16 @@ def _insert_version(
     if added:
         last = sa.select(sa.func.max(premises.c.position)).where(premises.c.corpus_id == corpus_id)
         position = connection.scalar(last)
-        rows = [
+        meter = Meter(len(added), "saving", unit="premises", report=progress)
+        rows = (
             {"corpus_id": corpus_id, "position": at, "key": premise.key, "text": premise.text}
             | {"source_id": premise.source_id, "extra": dict(premise.extra) or None}
             | {"added": version, "corrects": corrects}
             for at, premise in enumerate(added.premises, start=0 if position is None else position + 1)
-        ]
-        connection.execute(sa.insert(premises), rows)
+        )
+        while block := list(islice(rows, _BLOCK)):
+            connection.execute(sa.insert(premises), block)
+            meter.add(len(block))
     connection.execute(
         sa.update(corpora)
         .where(corpora.c.id == corpus_id)

@@ -13,6 +13,8 @@ from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sa
 from entail.data.records import Premise
 from entail.data.text import count_of, fold, quote
 from entail.errors import EntailError
+from entail.progress import Progress
+from entail.runtime.models import model_cache
 from entail.settings import is_demo
 from entail.trees.store.corpora import CorpusChange, CorpusInfo
 from entail.ui.components.elements import show_errors, toast_errors
@@ -108,6 +110,11 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         clicked = st.button("Import", type="primary", disabled=not content.strip() or locked)
         if not clicked or author is None:
             return
+        bar = st.progress(0.0)
+
+        def report(progress: Progress) -> None:
+            bar.progress(progress.fraction, text=str(progress))
+
         with show_errors():
             reading = read_corpus(
                 content,
@@ -116,13 +123,16 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
                 encoding=encoding,
                 skip_too_long=True,
                 merge_similar=merges,
+                progress=report,
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
-            info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file_name)
+            about = {"licence": licence.strip(), "source": file_name}
+            info = shared.corpora.add_corpus(corpus, author=author, **about, progress=report)
             st.session_state[_NOTICE] = f"{label(info.name)}: {label(str(reading))}"
             st.session_state[_IMPORTED] = done + 1
             preselect("corpus", info.id)
             st.rerun()
+        bar.empty()
 
 
 def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -> str | None:
@@ -281,6 +291,8 @@ def _draw_archive_button(shared: Workspace, author: str | None, corpus: CorpusIn
 
     def archive() -> None:
         with toast_errors():
+            if not corpus.archived:
+                model_cache().cancel(shared.corpora.corpus(corpus.id).hash)
             shared.corpora.archive(corpus.id, author=author or "", archived=not corpus.archived)
 
     st.button(

@@ -25,19 +25,30 @@ def await_value(task: Task[_Value], *, waiting: str = PREPARING, key: str | None
     return task.value
 
 
-def draw_progress(task: Task[Any], *, waiting: str = PREPARING, key: str | None = None) -> None:
+def draw_progress(
+    task: Task[Any],
+    *,
+    waiting: str = PREPARING,
+    key: str | None = None,
+    until: Callable[[], object] = bool,
+    can_cancel: bool = False,
+) -> None:
     """Draw the progress of a task and rerun the page once it is done; or draw its error and a retry button.
 
     Args:
         task: The task.
         waiting: Text before the first report of progress.
         key: Key of the retry button, where several tasks of a page can fail at once.
+        until: Returns something true if the page must run again before the task is done.
+        can_cancel: Whether to draw a button that cancels the task.
     """
     if task.error is not None:
         st.error(label(str(task.error)))
-        st.button("Try again", icon=":material/refresh:", key=key)
+        st.button("Try again", icon=":material/refresh:", key=key, on_click=task.cancelled.clear)
     else:
-        _poll(task, waiting)
+        _poll(task, waiting, until)
+        if can_cancel:
+            st.button("Cancel", icon=":material/close:", key=f"cancel-{key}", on_click=task.cancelled.set)
 
 
 def start_task(
@@ -71,8 +82,8 @@ def draw_result(
 
 
 @st.fragment(run_every=0.4)
-def _poll(task: Task[Any], waiting: str) -> None:
-    if task.done.is_set():
+def _poll(task: Task[Any], waiting: str, until: Callable[[], object]) -> None:
+    if task.done.is_set() or until():
         st.rerun()
     progress = task.progress
     if progress is None:

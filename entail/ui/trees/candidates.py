@@ -27,6 +27,7 @@ from entail.ui.trees.models import (
     Offer,
     Ranking,
     Suggester,
+    keyword_index,
     ranking_of,
 )
 from entail.ui.trees.page import LISTS, Screen, TreePage
@@ -113,10 +114,19 @@ def draw_candidates(page: TreePage) -> None:
     elif not len(page.corpus):
         st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
         return
-    elif page.index is None:
-        draw_progress(page.building)
-        st.caption("You can edit the tree meanwhile, or choose another retriever.")
-        return
+    elif page.building.value is None:
+        can_cancel = page.building.progress is not None and not page.is_locked
+        is_waiting = page.index is None
+        draw_progress(
+            page.building,
+            key="encoding",
+            until=lambda: is_waiting and keyword_index(page.corpus, page.building),
+            can_cancel=can_cancel,
+        )
+        if page.index is None:
+            st.caption("You can edit the tree meanwhile, or choose another retriever.")
+            return
+        st.caption("Ranked by keywords until the premises are encoded.")
     if not page.shown and page.evidence is not None:  # a failed search has its own message
         st.info(
             "No candidates. Search with your own words, or write a premise.", icon=":material/search_off:"

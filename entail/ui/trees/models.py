@@ -135,6 +135,13 @@ class Ranking:
         return model_cache().get_or_start(self.name, corpus)
 
 
+def keyword_index(corpus: Corpus, encoding: Task[PremiseIndex]) -> PremiseIndex | None:
+    """Return the index by keywords that serves while premises are encoded; None before it is built."""
+    if encoding.progress is None or encoding.value is not None:
+        return None
+    return model_cache().get_or_start("bm25", corpus, wait=0).value
+
+
 def selected_retriever() -> str:
     """Return the session's choice; `ACTIVE` if there is none or the retriever was removed."""
     choice = str(st.session_state.get(RETRIEVER_KEY, ACTIVE))

@@ -53,6 +53,7 @@ from entail.ui.trees.models import (
     current_check,
     current_reranker,
     current_suggester,
+    keyword_index,
     ranking_of,
     rerank_index,
 )
@@ -464,7 +465,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         corpus,
         version,
         building,
-        building.value,
+        building.value or keyword_index(corpus, building),
         ranking,
         current_check(),
         current_suggester() if len(corpus) else None,
