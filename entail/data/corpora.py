@@ -159,7 +159,7 @@ def read_corpus(
     distinct: dict[str, Premise] = {}
     similar: dict[str, str] = {}
     dropped: dict[str, None] = {}
-    entries = empty = too_long = alike = 0
+    entries = empty = too_long = near = 0
     by_line = kind in ("text", "csv", "tsv", "jsonl")
     meter = Meter(text.count("\n") + 1, "reading", unit="lines", report=progress if by_line else None)
     for location, raw in _entries(text, kind, value, column, file_name, dropped):
@@ -171,7 +171,7 @@ def read_corpus(
         elif len(premise.text) <= limit:
             key = premise.key
             is_similar = similar.setdefault(_similarity_key(premise.text), key) != key and key not in distinct
-            alike += is_similar
+            near += is_similar
             if not (is_similar and merge_similar):
                 distinct.setdefault(key, premise)
         elif skip_too_long:
@@ -188,8 +188,8 @@ def read_corpus(
             f"{file_name}: expected at least one premise, found none in {entries:,} entries{longer}"
         )
     corpus = Corpus(corpus_name(name or file_name), tuple(distinct.values()))
-    repeats = entries - len(corpus) - empty - too_long - (alike if merge_similar else 0)
-    return CorpusReading(corpus, kind, repeats, empty, too_long, alike, merge_similar, tuple(dropped))
+    repeats = entries - len(corpus) - empty - too_long - (near if merge_similar else 0)
+    return CorpusReading(corpus, kind, repeats, empty, too_long, near, merge_similar, tuple(dropped))
 
 
 def _similarity_key(text: str) -> str:

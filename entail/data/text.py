@@ -118,6 +118,15 @@ def quote(text: str, *, longest: int = 60) -> str:
     return f"“{text if len(text) <= longest else text[: longest - 1].rstrip() + '…'}”"
 
 
+def file_stem(text: str, *, longest: int = 60) -> str:
+    """Return the name of a file for a sentence, without its suffix.
+
+    >>> file_stem("Ice (H2O) melts.")
+    'ice-h2o-melts'
+    """
+    return re.sub(r"\W+", "-", fold(text).lower()).strip("-")[:longest].rstrip("-") or "tree"
+
+
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun.
 

@@ -71,10 +71,10 @@ def test_counts_add_up() -> None:
 
 
 def test_reading_tells_its_progress() -> None:
-    seen: list[Progress] = []
-    read_corpus(b"text\nice\nfire\n" * 2, name="f.csv", progress=seen.append)
-    assert seen[0].done == 1
-    assert all(0 < progress.fraction <= 1 for progress in seen)
+    reports: list[Progress] = []
+    read_corpus(b"text\nice\nfire\n" * 2, name="f.csv", progress=reports.append)
+    assert reports[0].done == 1
+    assert all(0 < progress.fraction <= 1 for progress in reports)
 
 
 def test_ids_of_every_format() -> None:

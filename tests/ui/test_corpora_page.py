@@ -1,6 +1,9 @@
 """Corpora: their page while colleagues change them, too, the choice for a new tree, imported trees."""
 
+import csv
+import io
 import time
+import zipfile
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,12 +12,13 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import InitialValue, Selectbox
 
-from entail.data.records import Corpus
+from entail.data.records import Corpus, Premise
 from entail.progress import Meter
 from entail.runtime.models import INDEXES, ModelCache
 from entail.runtime.tasks import Task
+from entail.trees.formats.bundle import zip_trees
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Create, Write
+from entail.trees.log.acts import Accept, Conclude, Create, Write
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import accepts, by, keys, named, settled
@@ -133,6 +137,38 @@ def test_columns_of_a_file_are_shown_and_searched(ada: AppTest, shared: Workspac
         ada.text_input(key="find_facts").set_value(words)
         ada = ada.selectbox(key=f"find_in-{corpus}").set_value(scope).run()
         assert ada.dataframe[0].value["id"].tolist() == ids
+
+
+def test_all_trees_of_a_corpus_are_one_download_with_its_ids(app: AppTest, shared: Workspace) -> None:
+    ice = Premise("ice is cold", "7", (("source", "book"),))
+    corpus = Corpus.of("facts", [ice, "fire is hot"])
+    info = shared.corpora.add_corpus(corpus, author="Ada")
+    ids = []
+    for claim in ("Snow is cold.", "snow is cold", "b; c -> d"):
+        ids.append(shared.log.create(Create(hypothesis=claim), author="Ada", corpus_id=info.id))
+        history = shared.log.act(ids[-1], Accept(node="n1", premise=ice), author="Ada", base=1)
+        shared.log.act(ids[-1], Write(node="n1", text="x"), author="Ada", base=history.seq)
+    shared.log.act(ids[-1], Conclude(node="n1", premises=("n2",), text="b; a -> c"), author="Ada", base=3)
+    with zipfile.ZipFile(io.BytesIO(zip_trees(corpus, ids, shared.log))) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert {name for name in texts if name.startswith("pictures/")} == {
+        "pictures/snow-is-cold.svg",
+        f"pictures/snow-is-cold-{ids[1]}.svg",
+        "pictures/b-c-d.svg",
+    }
+    assert (len(texts["trees.jsonl"].splitlines()), len(texts["not_in_trees.txt"].splitlines())) == (2, 1)
+    assert texts["premises.csv"].splitlines() == [
+        '"key","id","premise","source"',
+        f'"{ice.key}","7","ice is cold","book"',
+        f'"{corpus.keys[1]}","","fire is hot",""',
+    ]
+    rows = [*csv.DictReader(io.StringIO(texts["pairs.csv"]))]
+    assert {row["child"]: row["child_id"] for row in rows} == {"ice is cold": "7", "x": "", "b; a -> c": ""}
+    assert [row["id"] for row in csv.DictReader(io.StringIO(texts["judged.csv"]))] == ["7"] * 3
+    app = by(app).switch_page("pages/Corpora.py").run()
+    assert [button.proto.label for button in app.get("download_button")]
+    app = app.selectbox(key="corpus").set_value(info.id).run()
+    assert [button.proto.label.count("3") for button in app.get("download_button")] == [1]
 
 
 MANY = Corpus.of("many", ["ice is cold", "fire is hot"])

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from entail.data.records import Corpus
 from entail.data.spreadsheets import to_csv
 from entail.trees.log.acts import Evidence
 from entail.trees.log.replay import History
 from entail.trees.log.tree import Tree
 
 
-def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
-    """Return a row for each premise of each node (name of a tree -> tree)."""
+def source_ids(corpus: Corpus) -> dict[str, str]:
+    """Return key -> id in its file of the premises that have one."""
+    return {premise.key: premise.source_id for premise in corpus.premises if premise.source_id}
+
+
+def to_pairs_csv(trees: Mapping[str, Tree], *, ids: Mapping[str, str] | None = None) -> str:
+    """Return a row for each premise of each node (name of a tree -> tree); `ids` by key add a column."""
     pairs = (
-        (name, node.text, child.text, node.kind, child.kind)
+        (name, node.text, child.text, node.kind, child.kind, *([ids.get(child.key or "", "")] if ids else []))
         for name, tree in trees.items()
         for node in tree.walk()
         for child in map(tree.node, node.children)
     )
-    return to_csv([("tree", "parent", "child", "parent_kind", "child_kind"), *pairs])
+    header = ("tree", "parent", "child", "parent_kind", "child_kind", *(["child_id"] if ids else []))
+    return to_csv([header, *pairs])
 
 
 JUDGED_COLUMNS = (
@@ -29,9 +36,14 @@ JUDGED_COLUMNS = (
 )
 
 
-def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]]) -> str:
-    """Return the judgements of trees as CSV, see `judged_rows`."""
-    return to_csv([JUDGED_COLUMNS, *judged_rows(histories)])
+def to_judged_csv(
+    histories: Mapping[str, tuple[History, Mapping[int, Evidence]]], *, ids: Mapping[str, str] | None = None
+) -> str:
+    """Return the judgements of trees as CSV, see `judged_rows`; `ids` by key add a column."""
+    rows = judged_rows(histories)
+    if not ids:
+        return to_csv([JUDGED_COLUMNS, *rows])
+    return to_csv([(*JUDGED_COLUMNS, "id"), *({**row, "id": ids.get(row["key"], "")} for row in rows)])
 
 
 def judged_rows(

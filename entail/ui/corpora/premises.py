@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
 from entail.data.records import Premise
-from entail.data.text import count_of, fold, quote
+from entail.data.text import count_of, file_stem, fold, quote
 from entail.errors import EntailError
 from entail.progress import Progress
 from entail.runtime.models import model_cache
@@ -163,6 +163,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
             open_start_with(corpus_id=corpus.id)
         _draw_archive_button(shared, author, corpus)
+        _draw_trees(shared, corpus)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     columns = list(dict.fromkeys(name for premise in premises for name, _ in premise.extra))
     if any(premise.source_id for premise in premises):
@@ -176,8 +177,8 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         )
     terms = fold(words).lower().split()
     matches = [premise for premise in premises if _matches(premise, terms, scope)]
-    visible = [_cells(premise) for premise in matches[:_SHOWN]]
-    table = pd.DataFrame({name: [cells.get(name, "") for cells in visible] for name in (_PREMISE, *columns)})
+    listed = [_cells(premise) for premise in matches[:_SHOWN]]
+    table = pd.DataFrame({name: [cells.get(name, "") for cells in listed] for name in (_PREMISE, *columns)})
     # The key has version and search, so that a selection never carries over to other rows.
     search = f"facts-{corpus.id}-{scope}-{' '.join(terms)}"
     key = f"{search}-{corpus.version}"
@@ -195,7 +196,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     if is_locked_in_demo("corpora cannot be changed"):
         return
     rows = picked["selection"]["rows"]
-    if rows and rows[0] < len(visible):
+    if rows and rows[0] < len(listed):
         st.session_state[_SELECTED] = search, key, matches[rows[0]]
     selected = st.session_state.get(_SELECTED)
     # Another author's change makes a new table; the correction that is being typed stays.
@@ -282,6 +283,29 @@ def _describe(change: CorpusChange) -> str:
 
 def _more(count: int) -> str:
     return f" and {count - 1:,} more" if count > 1 else ""
+
+
+def _draw_trees(shared: Workspace, corpus: CorpusInfo) -> None:
+    """Draw the button that downloads all trees of a corpus, if there are any."""
+    trees = [tree.id for tree in shared.log.trees(corpus_id=corpus.id)]
+    if not trees:
+        return
+
+    def make() -> bytes:
+        from entail.trees.formats.bundle import zip_trees
+
+        return zip_trees(shared.corpora.corpus(corpus.id, version=corpus.version), trees, shared.log)
+
+    st.download_button(
+        f"Download {count_of(len(trees), 'tree')}",
+        make,
+        file_name=f"{file_stem(corpus.name)}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        help="Pictures, EntailmentBank JSONL, and CSV of pairs, judgements and premises, with your ids",
+        on_click="ignore",
+        key=f"trees-{corpus.id}",
+    )
 
 
 def _draw_archive_button(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:

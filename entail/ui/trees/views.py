@@ -137,13 +137,15 @@ def _draw_history(page: TreePage) -> None:
 def draw_export(page: TreePage) -> None:
     """Draw the read-only link and the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
+    from entail.trees.formats.tables import source_ids
 
     tree, tree_id, screen, log = page.tree, page.summary.id, page.screen, page.shared.log
     view = graph_view(f"graph-{tree_id}")
     visible: dict[str, Any] = {"with_rejected": screen.show_rejected, "start": view.focus}
 
     def judged() -> str:
-        return formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))})
+        ids = source_ids(page.corpus)
+        return formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))}, ids=ids)
 
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
         ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree])),
