@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import SpaceHardware
+
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EntailError, HubError
 from entail.hub.repository import PushResult, check_repo, push_folder
@@ -31,9 +33,12 @@ DATA = "/data"
 
 SHIPPED = (
     *(".streamlit/config.toml", "LICENSE", "entail", "models", "pages", "pyproject.toml"),
-    *("requirements-cpu.txt", "streamlit_app.py"),
+    "streamlit_app.py",
 )
-"""Files and folders of the last commit that the image contains."""
+"""Files and folders of the last commit that the image contains, with its requirements."""
+
+CPU_INDEX = "--extra-index-url https://download.pytorch.org/whl/cpu "
+"""Option of pip for torch without CUDA, which is several GB smaller."""
 
 
 def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -55,6 +60,13 @@ def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--no-sign-in", action="store_true", help="authors enter a name without signing in")
     add("--org", help="organisation whose members alone may sign in")
     add("--closed", action="store_true", help="show nothing to visitors who are not signed in")
+    add(
+        "--gpu",
+        nargs="?",
+        const="t4-small",
+        choices=[kind.value for kind in SpaceHardware if not kind.value.startswith(("cpu", "zero"))],
+        help="with CUDA, to train there; suggests this hardware (t4-small), which its owner then selects",
+    )
     add("--public", action="store_true", help="visible to everyone (default: to its owners)")
     add("--dry-run", action="store_true", help="list files and the Dockerfile, send nothing")
     options = parser.parse_args(arguments)
@@ -86,8 +98,18 @@ def dockerfile(options: argparse.Namespace) -> str:
         settings["ENTAIL_DEMO"] = "1"
     if options.closed:
         settings["ENTAIL_SIGN_IN"] = "to-read"
+    if options.gpu:
+        # The image is not NVIDIA's: its driver is put in only where these are set.
+        settings |= {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
     recipe = Path(__file__).with_name("space.Dockerfile").read_text(encoding="utf-8")
+    recipe = recipe.replace("@REQUIREMENTS@", requirements(options))
+    recipe = recipe.replace("@INDEX@", "" if options.gpu else CPU_INDEX)
     return recipe.replace("@SETTINGS@", " ".join(f"{name}={value}" for name, value in settings.items()))
+
+
+def requirements(options: argparse.Namespace) -> str:
+    """Return the name of the file of the image's packages."""
+    return "requirements.txt" if options.gpu else "requirements-cpu.txt"
 
 
 def readme(options: argparse.Namespace) -> str:
@@ -99,6 +121,8 @@ def readme(options: argparse.Namespace) -> str:
         more = {"hf_oauth": True, "hf_oauth_expiration_minutes": 480, "hf_oauth_scopes": ["email"]}
     if options.org:
         more["hf_oauth_authorized_org"] = options.org
+    if options.gpu:
+        more["suggested_hardware"] = options.gpu
     header = SpaceCardData(
         title=options.title,
         sdk="docker",
@@ -134,7 +158,10 @@ def stage_space(scratch: Path, options: argparse.Namespace, *, root: Path = ROOT
     """
     try:
         archive = subprocess.run(
-            ["git", "archive", "HEAD", "--", *SHIPPED], cwd=root, capture_output=True, check=True
+            ["git", "archive", "HEAD", "--", *SHIPPED, requirements(options)],
+            cwd=root,
+            capture_output=True,
+            check=True,
         )
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as opened:
             opened.extractall(scratch, filter="data")

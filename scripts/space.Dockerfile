@@ -5,10 +5,8 @@ RUN useradd --create-home --home-dir /srv/entail --uid 1000 user && mkdir /data 
 USER 1000
 ENV HOME=/srv/entail PATH=/srv/entail/.local/bin:$PATH
 WORKDIR /srv/entail/app
-COPY --chown=1000:1000 requirements-cpu.txt ./
-# The CPU build of torch is in an index of its own; the other one is several GB larger.
-RUN pip install --user --no-cache-dir --disable-pip-version-check \
-    --extra-index-url https://download.pytorch.org/whl/cpu -r requirements-cpu.txt
+COPY --chown=1000:1000 @REQUIREMENTS@ ./
+RUN pip install --user --no-cache-dir --disable-pip-version-check @INDEX@-r @REQUIREMENTS@
 COPY --chown=1000:1000 . ./
 ENV @SETTINGS@
 EXPOSE 7860

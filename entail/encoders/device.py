@@ -42,6 +42,13 @@ def device_name(name: str | None = None) -> str:
     return name
 
 
+def list_devices() -> list[str]:
+    """Return the devices of this machine, the processor first: `cpu`, `cuda:0`, `cuda:1` ..."""
+    import torch
+
+    return ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+
+
 def dtype_of(precision: Precision, device: str) -> torch.dtype:
     """Return the precision in which torch holds weights; `auto` is fp32 on a processor and fp16 on a GPU."""
     import torch

@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 TEAM = ["team/trees", "--bucket", "team/trees-data", "--org", "team", "--closed"]
 ALONE = ["team/trees", "--ephemeral", "--no-sign-in"]
 DEMO = ["team/demo", "--demo"]
-SPACES = pytest.mark.parametrize("space", [TEAM, ALONE, DEMO], ids=["team", "alone", "demo"])
+GPU = [*TEAM, "--gpu"]
+SPACES = pytest.mark.parametrize("space", [TEAM, ALONE, DEMO, GPU], ids=["team", "alone", "demo", "gpu"])
 GIVEN = {
     "OAUTH_CLIENT_ID": "the-client",
     "OAUTH_CLIENT_SECRET": 'a "secret" \\ of\nlines',
@@ -77,6 +78,31 @@ def test_sign_in_and_storage_follow_the_configuration() -> None:
     for wrong in (["no-slash", "--ephemeral"], ["a/b", "--bucket", "../c"], ["a/b", "--demo", "--closed"]):
         with pytest.raises(HubError):
             deploy.read_options(wrong)
+
+
+@pytest.mark.parametrize(
+    ("more", "hardware", "requirements"),
+    [
+        ([], None, "requirements-cpu.txt"),
+        (["--gpu"], "t4-small", "requirements.txt"),
+        (["--gpu", "a10g-large"], "a10g-large", "requirements.txt"),
+    ],
+)
+def test_with_a_gpu_it_has_cuda_and_suggests_the_hardware(
+    tmp_path: Path, more: list[str], hardware: str | None, requirements: str
+) -> None:
+    space = [*TEAM, *more]
+    deploy.stage_space(tmp_path, deploy.read_options(space))
+    recipe = (tmp_path / "Dockerfile").read_text(encoding="utf-8")
+    assert header(space).get("suggested_hardware") == hardware
+    assert [path.name for path in tmp_path.glob("requirements*")] == [requirements]
+    assert ("COPY", f"--chown=1000:1000 {requirements} ./") in steps(recipe)
+    (install,) = [value for kind, value in steps(recipe) if kind == "RUN" and "pip install" in value]
+    assert install.endswith(f"-r {requirements}")
+    assert ("whl/cpu" in install) == (hardware is None) == ("NVIDIA_VISIBLE_DEVICES=all" not in recipe)
+    assert not re.search("@[A-Z]+@", recipe)
+    with pytest.raises(SystemExit):
+        deploy.read_options([*TEAM, "--gpu", "cpu-basic"])
 
 
 def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:

@@ -123,6 +123,17 @@ def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPa
     )
 
 
+def test_only_devices_that_are_there_are_offered(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "training_device" not in {field.key for field in view().selectbox}
+    monkeypatch.setattr("entail.ui.models.training.list_devices", lambda: ["cpu", "cuda:0"])
+    app = view()
+    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
+    named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
+    assert named(app.selectbox, "Device").options == ["Default of the worker", "cpu", "GPU 0"]
+    named(app.selectbox, "Device").set_value("cuda:0").run()
+    assert submitted(app).spec.device == "cuda:0"
+
+
 @pytest.mark.parametrize(
     ("label", "text"), [("Margin", "-1"), ("Margin", "many"), ("Loss", "none"), ("Temperature", "")]
 )

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import resolve
+from entail.encoders.device import list_devices
 from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.progress import ProgressCallback
@@ -34,7 +35,6 @@ _STARTS = TaskGroup("training starts", failure="the training could not be queued
 _STARTED = "training_start"
 _LIKE, _DEFAULT = "like", "default"
 _PRESETS = {"paper": "As in the paper", "decisions": "For few decisions", SAMPLE: "Quick, for the sample"}
-_DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
 
 
 def draw_training(shared: Workspace, author: str | None) -> None:
@@ -199,9 +199,14 @@ def _draw_start(
         key=f"name-{method.name}-{corpus}-{started}",
         help="Name of the new folder under models/.",
     )
-    device = cells[1].selectbox(
-        "Device", list(_DEVICES), format_func=_DEVICES.__getitem__, key="training_device"
-    )
+    device = None
+    if len(devices := list_devices()) > 1:
+        device = cells[1].selectbox(
+            "Device",
+            [None, *devices],
+            format_func=lambda name: name.replace("cuda:", "GPU ") if name else "Default of the worker",
+            key="training_device",
+        )
     if waiting := sum(1 for job in jobs().jobs() if job.open):
         st.caption(f":material/schedule: Jobs before it in the queue: {waiting}.")
     if author is None:
@@ -217,7 +222,7 @@ def _draw_start(
             source,
             name=name.strip(),
             by=str(author),
-            device=device or None,
+            device=device,
             about=choice.about,
             progress=report,
         )
