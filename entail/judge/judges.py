@@ -85,6 +85,9 @@ class NliJudge:
             Judges by `entail train judge` need neither the Hub nor transformers.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
 
+    Attributes:
+        labels: Labels of its outputs, in order.
+
     Raises:
         EncoderError: If it cannot be found or loaded safely, or no label is entailment.
         SettingsError: If the device is not available.
@@ -92,11 +95,11 @@ class NliJudge:
 
     def __init__(self, model: str | Path = SHIPPED, *, device: str | None = None) -> None:
         if cross_folder(model) is None:
-            self.name, self.revision, self._labels, self._classify = _load_stock(model, device)
+            self.name, self.revision, self.labels, self._classify = _load_stock(model, device)
         else:
             parts, card = open_cross(model, METHOD, first=SHIPPED)
             form = JudgeForm.read(card.judge, name=parts.name)
-            self.name, self.revision, self._labels = parts.name, parts.revision, form.labels
+            self.name, self.revision, self.labels = parts.name, parts.revision, form.labels
             cross = load_cross(
                 parts, max_length=form.max_length, device=device_name(device), outputs=len(form.labels)
             )
@@ -111,7 +114,7 @@ class NliJudge:
     ) -> Values:
         """Return P(premise entails hypothesis) of each pair, shape (pairs,); long premises are truncated."""
         values = self._probabilities(premises, hypotheses, progress)
-        entailment: Values = values[:, self._labels.index("entailment")]
+        entailment: Values = values[:, self.labels.index("entailment")]
         return entailment
 
     def probabilities(
@@ -126,13 +129,13 @@ class NliJudge:
         Raises:
             EncoderError: If the judge has other labels.
         """
-        if sorted(self._labels) != sorted(LABELS):
+        if sorted(self.labels) != sorted(LABELS):
             raise EncoderError(
                 f"{self.name}: expected a judge of the labels {', '.join(LABELS)}, found "
-                f"{', '.join(self._labels)}; ask it for entailment alone, or take another"
+                f"{', '.join(self.labels)}; ask it for entailment alone, or take another"
             )
         values = self._probabilities(premises, hypotheses, progress)
-        ordered: Values = values[:, [self._labels.index(label) for label in LABELS]]
+        ordered: Values = values[:, [self.labels.index(label) for label in LABELS]]
         return ordered
 
     def _probabilities(
@@ -143,7 +146,7 @@ class NliJudge:
         meter = Meter(len(premises), f"judging by {self.name}", unit="pairs", report=progress)
         pairs = list(zip(premises, hypotheses, strict=True))
         order = np.argsort([len(first) + len(second) for first, second in pairs], kind="stable")
-        values: Values = np.empty((len(pairs), len(self._labels)), dtype=np.float64)
+        values: Values = np.empty((len(pairs), len(self.labels)), dtype=np.float64)
         for at in range(0, len(order), _AT_ONCE):
             batch = order[at : at + _AT_ONCE]
             values[batch] = softmax(self._classify([pairs[i] for i in batch]), axis=1)
@@ -303,15 +306,17 @@ def gold_labels(pairs: Sequence[NliPair]) -> Positions:
 def evaluate_judge(
     pairs: Sequence[NliPair], judge: NliJudge, *, progress: ProgressCallback | None = None
 ) -> JudgeEvaluation:
-    """Evaluate a judge on labelled pairs.
+    """Evaluate a judge on labelled pairs: by two classes if the judge or the pairs have no more.
 
     Raises:
         EvaluationError: If there are none.
-        EncoderError: If the judge has other labels.
     """
     if not pairs:
         raise EvaluationError("expected at least one pair to measure on, found none; give another file")
-    probabilities = judge.probabilities(
-        [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs], progress=progress
-    )
-    return JudgeEvaluation(probabilities, gold_labels(pairs))
+    texts = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    gold = gold_labels(pairs)
+    if sorted(judge.labels) == sorted(LABELS):
+        return JudgeEvaluation(judge.probabilities(*texts, progress=progress), gold)
+    entailment = judge.entailment(*texts, progress=progress)
+    probabilities = np.stack([entailment, 1 - entailment, np.zeros(len(pairs))], axis=1)
+    return JudgeEvaluation(probabilities, np.where(gold == 0, 0, len(LABELS)))

@@ -262,7 +262,11 @@ def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
 def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:
     classifier(tiny_home / "nli", tiny_home / "tiny", ["entailment", "other"])
     two = NliJudge("nli")
-    assert two.entailment(["ba"], ["be"]).shape == (1,)
+    sample = [NliPair("ba", "be", "neutral"), NliPair("bi bo", "bu", "entailment")]
+    entailment = two.entailment(["ba", "bi bo"], ["be", "bu"])
+    evaluation = evaluate_judge(sample, two)
+    assert evaluation.accuracy == np.mean((entailment > 0.5) == [False, True])
+    assert evaluation.to_json()["confusion"].keys() == {"entailment", "not_entailment"}
     with pytest.raises(EncoderError):
         two.probabilities(["ba"], ["be"])
     classifier(tiny_home / "mood", tiny_home / "tiny", ["good", "bad"])

@@ -169,6 +169,10 @@ def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Example
     start = PassageTower(resolve("tiny"), lora=lora, device="cpu", max_length=32, initial=initial)
     assert np.allclose(start.encode(["ba be bi"]), load("tuned").encode_queries(["ba be bi"]), atol=1e-5)
     train_tuning(pairs(32), replace(TUNING, epochs=1, seed=1), run=Run(out=tiny_home / "tuned", resume=False))
+    (tiny_home / "tuned" / "modules.json").write_text('[{"type": "sentence_transformers.models.Pooling"}]')
+    with pytest.raises(TrainingError, match="initial: expected"):
+        train_dpr(examples, replace(config, initial="tuned"), dev=examples, run=Run())
+    (tiny_home / "tuned" / "modules.json").unlink()
     with pytest.raises(CheckpointError, match=r"(?<!config\.)initial: expected"):
         train_dpr(examples, replace(config, initial="tuned"), dev=examples, run=Run(out=tiny_home / "mine"))
 
