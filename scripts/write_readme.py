@@ -49,56 +49,80 @@ def headlines() -> Iterator[Sequence[str]]:
 
 
 def experiments() -> Iterator[dict[str, Any]]:
-    """Yield the experiments of the Results page, each with its simplest rival."""
+    """Yield the experiments of the Results page: a figure, its finding and conditions, rivals first."""
     evaluated = result("premises")
     lists = dict(zip(_LISTS, [evaluated["figures"], *evaluated["figures"]["others"]], strict=True))
     queries, unseen = evaluated["figures"]["queries"], lists["AE-Enc"]["unseen"]["queries"]
-    measures = {name: row.get("unseen", row)["query_excluded"] for name, row in lists.items()}
+    hits = {name: row.get("unseen", row)["query_excluded"]["Hit@10"] for name, row in lists.items()}
     reads = {name: row["effort"]["reads_per_accepted"] for name, row in lists.items()}
-    first, last = (measures[name]["Hit@10"] for name in (_LISTS[0], _LISTS[-1]))
+    first, last = _LISTS[0], _LISTS[-1]
     yield _experiment(
         "premises",
-        "Premises found",
-        [
-            f"In the top 10 are {first:.0%} of the premises of unseen trees by MiniLM, "
-            f"{measures['AE-Enc']['Hit@10']:.0%} by AE-Enc, {last:.0%} re-ranked.",
-            f"{unseen} claims of EntailmentBank dev outside the training trees; dev chose settings and "
-            "weights, so figures are optimistic.",
-        ],
-        ("Method", "MAP", "Hit@10"),
-        [(name, row["MAP"], row["Hit@10"]) for name, row in measures.items()],
+        "Find premises",
+        ("Premises among the first 10 candidates", f"{hits[last]:.0%}"),
+        f"By {first} alone {hits[first]:.0%}.",
+        f"{unseen} claims of EntailmentBank dev outside the training trees; dev chose settings and "
+        "weights, so figures are optimistic.",
+        "Premises among the first 10, %",
+        [(name, 100 * hit) for name, hit in hits.items()],
         evaluated,
     )
     yield _experiment(
         "effort",
-        "Candidates to read",
-        [
-            f"An author reads {reads['+ re-ranking']:.1f} candidates for each accepted premise instead of "
-            f"{reads['MiniLM']:.1f}: {1 - reads['+ re-ranking'] / reads['MiniLM']:.0%} fewer.",
-            "The author is simulated and accepts what a reference tree has; training had "
-            f"{queries - unseen} of these {queries} claims.",
-        ],
-        ("Method", "Read per accepted premise"),
+        "Read less",
+        ("Candidates to read for each accepted premise", f"{reads[last]:.1f}"),
+        f"By {first} alone {reads[first]:.1f}.",
+        "The author is simulated and accepts what a reference tree has; training had "
+        f"{queries - unseen} of these {queries} claims.",
+        "Candidates read per accepted premise",
         list(reads.items()),
         evaluated,
     )
-    for name, title, columns, rows, scale in (
-        ("direction", "Direction of entailment", ("Data", "The longer sentence", "GaussCSE"), None, 100),
-        ("explanations", "Explanations ranked", ("Method", "MAP"), (0, 1, 3), 1),
-        ("passages", "Passages for questions", ("Method", "R@1"), (0, 2, 9), 100),
-    ):
-        table = result({"direction": "gausscse", "explanations": "chains", "passages": "tuning"}[name])
-        cells = [[row[0], *map(_number, row[1:])] for row in table["rows"]]
-        if rows is None:  # one row a data set: the rule, and what ships
-            lengths, shipped = cells[0], cells[5]
-            values = [
-                (data, lengths[at], shipped[at]) for at, data in enumerate(table["columns"][1:4], start=1)
-            ]
-        else:
-            column = table["columns"].index("R@1") if scale > 1 else 1
-            values = [(cells[at][0], cells[at][column]) for at in rows]
-        scaled = [(row[0], *(value / scale for value in row[1:])) for row in values]
-        yield _experiment(name, title, table["finding"], columns, scaled, {**table["runs"][0]})
+    table = result("gausscse")
+    data, lengths, shipped = (row[1:4] for row in (table["columns"], table["rows"][0], table["rows"][5]))
+    pairs = [
+        (f"{name}, {method}", _number(cell))
+        for method, row in (("by length", lengths), ("GaussCSE", shipped))
+        for name, cell in zip(data, row, strict=True)
+    ]
+    yield _experiment(
+        "direction",
+        "Tell the direction",
+        (f"Entailments of {data[1]} told in the right direction", f"{_number(shipped[1]):.0f}%"),
+        f"By length alone {_number(lengths[1]):.0f}%.",
+        table["finding"][1],
+        "Directions told right, %",
+        pairs,
+        table["runs"][0],
+        rivals=len(data),
+    )
+    table = result("chains")
+    ranked = [(table["rows"][at][0], _number(table["rows"][at][1])) for at in (0, 1, 3)]
+    yield _experiment(
+        "explanations",
+        "Explain an answer",
+        ("Better ranking of the facts that explain it", f"+{ranked[-1][1] / ranked[0][1] - 1:.0%}"),
+        "Against shared words.",
+        table["finding"][1],
+        "Mean average precision",
+        ranked,
+        table["runs"][0],
+        rivals=2,
+    )
+    table = result("tuning")
+    column = table["columns"].index("R@1")
+    answered = [(table["rows"][at][0], _number(table["rows"][at][column])) for at in (0, 2, 9)]
+    yield _experiment(
+        "passages",
+        "Answer questions",
+        ("Questions whose answer is in the first passage", f"{answered[-1][1]:.0f}%"),
+        f"By {answered[0][0]} {answered[0][1]:.0f}%: better than every encoder here.",
+        table["finding"][0],
+        "Answered by the first passage, %",
+        answered,
+        table["runs"][0],
+        rivals=2,
+    )
 
 
 def _number(cell: str) -> float:
@@ -110,10 +134,14 @@ def _number(cell: str) -> float:
 def _experiment(
     name: str,
     title: str,
-    finding: Sequence[str],
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
+    figure: tuple[str, str],
+    finding: str,
+    conditions: str,
+    measure: str,
+    rows: Sequence[tuple[str, float]],
     run: Mapping[str, Any],
+    *,
+    rivals: int = 1,
 ) -> dict[str, Any]:
     hardware = run["hardware"]
     if not isinstance(hardware, str):
@@ -121,9 +149,13 @@ def _experiment(
     return {
         "name": name,
         "title": title,
+        "label": figure[0],
+        "figure": figure[1],
         "finding": finding,
-        "columns": columns,
-        "rows": [[row[0], *(round(value, 6) for value in row[1:])] for row in rows],
+        "conditions": conditions,
+        "measure": measure,
+        "rows": [[row, round(value, 4)] for row, value in rows],
+        "rivals": rivals,
         "hardware": hardware,
         "measured": {"commit": run["commit"][:12], "date": run["finished"][:10]},
     }

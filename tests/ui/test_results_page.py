@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.errors import DataError
-from entail.ui.results.figures import FILE, read_figures
+from entail.ui.results.figures import FILE, draw_bars, read_figures
 from tests.ui.conftest import opened
 
 
-def test_every_experiment_has_a_finding_and_a_table(app: AppTest) -> None:
+def test_every_experiment_has_a_figure_and_a_bar_for_each_method(app: AppTest) -> None:
     app = opened(app, "pages/Results.py")
     assert not app.exception
     assert not app.error
@@ -21,10 +21,17 @@ def test_every_experiment_has_a_finding_and_a_table(app: AppTest) -> None:
     assert {"premises", "effort", "direction", "explanations", "passages"} <= {
         experiment.name for experiment in experiments
     }
-    assert [table.value.values.tolist() for table in app.dataframe] == [
-        experiment.rows for experiment in experiments
+    assert [(metric.label, metric.value) for metric in app.metric] == [
+        (experiment.label, experiment.figure) for experiment in experiments
     ]
-    assert all(len(experiment.finding) == 2 for experiment in experiments)
+    assert len(app.get("vega_lite_chart")) == len(experiments)
+    for experiment in experiments:
+        chart = draw_bars(experiment).to_dict()
+        (bars,) = chart["datasets"].values()
+        assert [(bar["method"], bar["value"]) for bar in bars] == experiment.rows
+        kinds = [bar["kind"] for bar in bars]
+        assert kinds == ["rival"] * experiment.rivals + ["entail"] * (len(bars) - experiment.rivals)
+        assert 0 < experiment.rivals < len(bars)
 
 
 def test_the_page_and_the_tables_of_documents_are_made_from_the_result_files(

@@ -45,7 +45,7 @@ STEPS: Final = (
     Step(
         "Results",
         "pages/Results.py",
-        "Measured figures with their limits; each opens its document. This page prints on one sheet.",
+        "Measured figures with their limits, rivals in grey. This page prints on one sheet.",
     ),
 )
 """The walk, in order."""

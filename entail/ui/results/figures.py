@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from entail.data.stored import parse_as
 from entail.errors import DataError
-from entail.ui.components.elements import draw_table, show_errors
+from entail.ui.components.elements import show_errors
+from entail.ui.shared.chart_marks import BLUE, GREY
 from entail.ui.shared.text import label
+
+if TYPE_CHECKING:
+    import altair as alt
 
 FILE = Path(__file__).with_name("figures.json")
 _COLUMNS = 3
@@ -32,27 +37,28 @@ class Experiment:
     Attributes:
         name: Identifier, part of widget keys.
         title: Heading.
-        finding: Two sentences.
-        columns: Names of the columns, the name of a row first.
-        rows: Name and values of each row, the baseline first.
+        label: What the figure counts.
+        figure: Headline figure.
+        finding: Its rival's figure, as a sentence.
+        conditions: What else is to be known.
+        measure: Name of the values, with their unit.
+        rows: Name and value of each method, rivals first.
+        rivals: Number of rivals.
         hardware: Hardware that it was measured with.
         measured: When it was measured.
     """
 
     name: str
     title: str
-    finding: list[str]
-    columns: list[str]
-    rows: list[list[str | float]]
+    label: str
+    figure: str
+    finding: str
+    conditions: str
+    measure: str
+    rows: list[tuple[str, float]]
+    rivals: int
     hardware: str
     measured: Measured
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` if a row has another number of cells than there are columns."""
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(
-                f"{self.name}: expected {len(self.columns)} cells in each row, found another number"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +95,35 @@ def draw_cards() -> None:
 
 
 def _draw_experiment(experiment: Experiment) -> None:
-    table = pd.DataFrame(experiment.rows, columns=experiment.columns)
-    numeric = table.select_dtypes("number")
-    decimals = {name: "%.3f" if numeric[name].max() <= 1 else "%.1f" for name in numeric}
-    columns = {name: st.column_config.NumberColumn(format=decimals[name]) for name in numeric}
-    if len(numeric.columns) == 1:  # a narrow card has no room for more bars
-        (name,) = numeric
-        most = max(1.0, float(numeric[name].max()))
-        columns = {
-            name: st.column_config.ProgressColumn(format=decimals[name], min_value=0.0, max_value=most)
-        }
-    finding, *conditions = experiment.finding
-    with st.container(border=True, key=f"figure-{experiment.name}", gap="xsmall"):
+    with st.container(border=True, key=f"figure-{experiment.name}", gap="xsmall", height="stretch"):
         st.markdown(f"##### {label(experiment.title)}")
-        st.markdown(label(finding))
-        draw_table(table, key=f"results-{experiment.name}", column_config=columns)
+        st.metric(label(experiment.label), experiment.figure)
+        st.markdown(label(experiment.finding))
+        values = "; ".join(f"{name} {value:.4g}" for name, value in experiment.rows)
+        st.altair_chart(draw_bars(experiment), width="stretch", alt=f"{experiment.measure}: {values}")
         measured = experiment.measured
         about = f"{measured.date}, commit {measured.commit}, {experiment.hardware}."
-        st.caption(label(" ".join([*conditions, about])))
+        st.caption(label(f"{experiment.conditions} {about}"))
+
+
+def draw_bars(experiment: Experiment) -> alt.LayerChart:
+    """Return a bar with its value for each method, rivals in grey."""
+    import altair as alt
+
+    kinds = ("rival", "entail")
+    table = pd.DataFrame(
+        [(name, value, kinds[at >= experiment.rivals]) for at, (name, value) in enumerate(experiment.rows)],
+        columns=["method", "value", "kind"],
+    )
+    colour = alt.Scale(domain=kinds, range=[GREY, BLUE])
+    base = alt.Chart(table).encode(y=alt.Y("method:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
+    most = max(1.0, float(table["value"].max()))
+    bars = base.mark_bar().encode(
+        x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, 1.2 * most])),
+        color=alt.Color("kind:N", scale=colour, legend=None),
+    )
+    values = base.mark_text(align="left", dx=4, color=GREY).encode(
+        x="value:Q", text=alt.Text("value:Q", format=".1f" if most > 1 else ".3f")
+    )
+    chart: alt.LayerChart = (bars + values).properties(title=experiment.measure, height=alt.Step(26))
+    return chart

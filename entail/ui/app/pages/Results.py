@@ -3,5 +3,5 @@
 from entail.ui.frame.shell import page
 from entail.ui.results.figures import draw_cards
 
-with page("Results", "What entail does better than its simplest rival, and by how much."):
+with page("Results", "What entail reaches, measured against simpler rivals."):
     draw_cards()
