@@ -80,3 +80,12 @@ def test_it_follows_the_theme_of_its_reader(page: Page, tree: Tree) -> None:
     wait_for_paint(page, DARK.looks["premise"].fill)
     page.emulate_media(color_scheme="light")
     wait_for_paint(page, LIGHT.looks["premise"].fill)
+
+
+def test_a_phone_shows_the_whole_tree_above_its_outline(page: Page) -> None:
+    page.set_viewport_size({"width": 420, "height": 860})
+    texts = [f"a premise of some more words than a few, of number {number}" for number in range(24)]
+    nodes = tuple(GivenNode(text, (number // 3) - 1) for number, text in enumerate(texts))
+    show(page, TreeBuilder(grow(Create(hypothesis="snow is cold", nodes=nodes))).freeze(seq=1))
+    wait_for_paint(page, LIGHT.looks["premise"].fill)
+    expect(page.get_by_role("heading", name="Outline")).to_be_in_viewport()
