@@ -221,7 +221,7 @@ def list_splits(
     jobs: Jobs,
     log: TreeLog,
     corpora: CorpusStore,
-    info: CorpusInfo,
+    info: CorpusInfo | None,
     candidate: Candidate | None,
     role: Role = "retriever",
 ) -> list[Split]:
@@ -236,7 +236,7 @@ def list_splits(
         job, file_name = candidate.job.id, str(source.get("dev") or "held out").replace("\\", "/")
         name = f"dev data of its training ({file_name.rpartition('/')[2]})"
         splits.append(Split(name, ("job", job), partial(_compare_job, jobs, job)))
-    if role not in ("retriever", "reranker"):
+    if info is None or role not in ("retriever", "reranker"):
         return [*splits, *sample_splits(role)]
     premises = partial(corpora.corpus, info.id, version=info.version)
     version = (info.id, info.version)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +15,7 @@ from annotated_types import Ge
 from entail.data.nli.pairs import LABELS, NOT_ENTAILMENT, NliPair, standard_label
 from entail.data.text import fold
 from entail.encoders.catalogue import fetch, resolve
-from entail.encoders.cross.encoder import (
-    CrossEncoder,
-    cross_folder,
-    cross_parts,
-    list_cross,
-    load_cross,
-    open_cross,
-)
+from entail.encoders.cross.encoder import CrossEncoder, cross_folder, list_cross, load_cross, open_cross
 from entail.encoders.cross.pairs import cut_pairs
 from entail.encoders.device import device_name
 from entail.encoders.weights import read_form
@@ -206,23 +198,11 @@ def _load_stock(model: str | Path, device: str | None) -> tuple[str, str, tuple[
 
 
 def list_judges() -> list[str]:
-    """Return the names of the judges under `models/`, the packaged one first, without loading any."""
-    return list(judge_revisions())
+    """Return the names of the judges under `models/`, the packaged one first, without loading any.
 
-
-def judge_revisions() -> dict[str, str]:
-    """Return judge -> revision, the packaged one first; damaged ones are left out.
-
-    The revision is empty until a base on the Hub was fetched. A judge that learnt from steps of trees is none
-    of them; see `entail.judge.steps`.
+    A judge that learnt from steps of trees is none of them; see `entail.judge.steps`.
     """
-    revisions = {}
-    for folder, card in list_cross(METHOD, first=SHIPPED):
-        with contextlib.suppress(EncoderError, OSError):  # it is being replaced, or its base is gone
-            parts = cross_parts(folder, card, download=False)
-            if not card.steps:
-                revisions[folder.name] = parts.revision if parts.whole.revision else ""
-    return revisions
+    return [folder.name for folder, card in list_cross(METHOD, first=SHIPPED) if not card.steps]
 
 
 def join_premises(premises: Sequence[str]) -> str:

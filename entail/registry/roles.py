@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,12 +11,12 @@ from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
 from entail.arcf.scoring.scorer import list_scorers
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import SHIPPED, catalogue, model_folder, resolve
-from entail.encoders.cross.encoder import cross_folder
+from entail.encoders.cross.encoder import cross_folder, cross_parts
 from entail.encoders.cross.reranker import SHIPPED as PACKAGED_RERANKER
 from entail.encoders.cross.reranker import reranker_revisions
 from entail.errors import EncoderError, PromotionError
 from entail.judge.judges import SHIPPED as PACKAGED_JUDGE
-from entail.judge.judges import judge_revisions
+from entail.judge.judges import list_judges
 from entail.training.cards.figures import Task
 from entail.training.method import Role
 
@@ -51,6 +52,16 @@ def _encoders(*, gaussian: bool) -> dict[str, str]:
     }
 
 
+def _judges() -> dict[str, str]:
+    revisions = {}
+    for name in list_judges():
+        with contextlib.suppress(EncoderError, OSError):  # it is being replaced, or its base is gone
+            if (folder := cross_folder(name)) and (card := read_card(folder, name)):
+                parts = cross_parts(folder, card, download=False)
+                revisions[name] = parts.revision if parts.whole.revision else ""
+    return revisions
+
+
 def _scorers() -> dict[str, str]:
     return {scorer.name: scorer.revision or "" for scorer in list_scorers() if scorer.problem is None}
 
@@ -76,11 +87,11 @@ ROLES: Mapping[Role, RoleRecord] = {
     "judge": RoleRecord(
         title="Judge of entailment",
         task="tells whether a text entails a claim",
-        use="The Trees page checks steps by it, and the Claims page passages.",
+        use="The Claims page judges passages by it, and the Direction page two sentences.",
         packaged=PACKAGED_JUDGE,
         task_of_figures="entailment",
         method="judge",
-        list_usable=judge_revisions,
+        list_usable=_judges,
     ),
     "direction": RoleRecord(
         title="Encoder of direction",
@@ -120,9 +131,8 @@ def role_of(name: str) -> Role:
         return "direction" if resolve(name).gaussian is not None else "retriever"
     card = read_card(folder, folder.name)
     method = card.method if card is not None else None
-    for role, record in ROLES.items():
-        if method and record.method == method:
-            return role
+    if fitting := [role for role, record in ROLES.items() if method and record.method == method]:
+        return next((role for role in fitting if folder.name in list_usable(role)), fitting[0])
     raise PromotionError(
         f"{folder.name} cannot be promoted: no role has models of the method {method!r}; expected an "
         f"encoder, or a model of {', '.join(record.method for record in ROLES.values() if record.method)}"

@@ -42,11 +42,11 @@ def models(shared: Workspace, trained: Callable[..., Path], tiny_home: Path) -> 
 
 def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: Path) -> None:
     app = opened(app, "minilm")
-    rows = app.dataframe[0].value.set_index("encoder")
+    rows = app.dataframe[0].value.set_index("model")
     assert list(rows.index) == ["MiniLM (meaning)", "mine", "other", "pickled", "strange", "tiny"]
     mine = rows.loc["mine"]
-    assert (mine["base"], mine["dimension"], mine["MAP"]) == ("tiny", 16, 0.61)
-    assert mine["measured on"] == "grove, 9 queries"
+    assert (mine["role"], mine["base"], mine["score"]) == ("Retriever", "tiny", 0.61)
+    assert mine["measured on"] == "MAP: grove, 9 queries"
     assert mine["revision"] == resolve("mine").revision
     assert rows.loc["MiniLM (meaning)", "active for"] == "all other corpora"
     assert list(rows["state"]) == ["", "", "", "refused", "refused", ""]

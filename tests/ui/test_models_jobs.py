@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +117,7 @@ def test_an_end_shows_its_cause_and_the_remedy(
     assert kinds == {"resume_job": "secondary", "like_job": "secondary"} | {primary: "primary"}
 
 
-@pytest.mark.parametrize(("role", "page"), [(None, "Ranked by"), ("direction", "Direction page")])
+@pytest.mark.parametrize(("role", "page"), [(None, "Trees page"), ("direction", "Direction page")])
 def test_a_done_job_leads_to_its_promotion(
     view: View, models: Path, monkeypatch: pytest.MonkeyPatch, role: str | None, page: str
 ) -> None:
@@ -130,7 +129,7 @@ def test_a_done_job_leads_to_its_promotion(
     assert "it only wanders" in said(app)
     assert list(app.dataframe[0].value["measure"]) == ["luck"]
     app.button(key="promote_job").click().run()
-    assert app.session_state["models_view"] == "Encoders"
+    assert app.session_state["models_view"] == "Installed"
     assert app.session_state["models_encoder"] == "mine"
     assert "job" not in app.query_params
     shutil.rmtree(models / "mine")
@@ -139,24 +138,17 @@ def test_a_done_job_leads_to_its_promotion(
     assert "promote_job" not in keys(app)
 
 
-def test_a_scorer_leads_to_its_promotion_where_it_builds_chains(
-    view: View, fifth: Any, models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scorer_leads_to_its_promotion_where_it_builds_chains(view: View, models: Path) -> None:
     done = train(submit(steps=3))
-    no_encoder = replace(fifth, encodes=False, makes="a scorer of facts", use="the Chains page builds by it")
-    monkeypatch.setattr("entail.ui.models.job.methods", lambda: {"fifth": no_encoder})
-    app = view(job=done.id)
-    assert "It is a scorer of facts: the Chains page builds by it" in said(app)
-    assert "Ranked by" not in said(app)
-    assert "promote_job" not in keys(app), "its role is unknown"
     (models / "mine" / "head.safetensors").write_bytes(b"a head")
     record = {"method": "arcf", "base": "minilm", "scorer": {"max_length": 256}}
     (models / "mine" / "entail.json").write_text(json.dumps(record), "utf-8")
     (models / "mine" / "adapter").mkdir()
     shutil.copytree(models / "mine", models / "other")
     app = view(job=done.id)
+    assert "Chains page" in str(app.success[0].value)
     app.button(key="promote_job").click().run()
-    assert app.session_state["models_scorer"] == "mine"
+    assert app.session_state["models_encoder"] == "mine"
     assert "candidate" not in app.query_params
 
 

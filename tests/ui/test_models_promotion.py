@@ -196,7 +196,7 @@ def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(app: AppTest) -> No
     assert ":gray[promoted by Ada, " in said(app)
     app = press(app, "Restore GaussCSE MiniLM (direction)")
     assert active(role="direction").encoder == "gausscse-minilm"
-    assert "**Ada** rolled back the last promotion for directions" in said(app)
+    assert "**Ada** rolled back the last promotion for encoder of direction" in said(app)
 
 
 def test_a_scorer_that_a_training_leads_to_is_promoted(
@@ -207,11 +207,11 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
     app = opened(app, encoder="tiny")
     app.query_params["candidate"] = "worse"
     app = settled(app.run())
-    assert named(app.selectbox, "Scorer").value == "worse"
+    assert named(app.selectbox, "Model").value == "worse"
     assert "dev: 0.400 against 0.500" in said(app)
     assert app.button(key="promote-worse").disabled
     assert not app.query_params.get("candidate")
-    app = settled(named(app.selectbox, "Scorer").set_value("better").run())
+    app = settled(named(app.selectbox, "Model").set_value("better").run())
     assert "front_hand" not in said(app)
     app = press(app, "Promote better")
     assert active(role="chains").encoder == "better"

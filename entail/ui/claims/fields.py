@@ -11,6 +11,7 @@ from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.judge.judges import list_judges
+from entail.registry.models import active_name
 from entail.runtime.tasks import Task, TaskGroup, finish
 from entail.settings import load_settings
 from entail.ui.shared.form import upload_limit
@@ -129,7 +130,8 @@ def pick_judge() -> str | None:
     """Draw the field for the judge of the passages and return its name, None without one."""
     names = list_judges()
     titles = {name: model_label(name) for name in names} | {_NOBODY: "None"}
-    judge = LINK.pick("by", "Judge", titles, next(iter(titles)), help="Gives P(passage entails claim).")
+    first = active_name("judge", names) or _NOBODY
+    judge = LINK.pick("by", "Judge", titles, first, help="Gives P(passage entails claim).")
     if not names:
         st.caption(
             ":material/info: No NLI cross-encoder yet. Train one with `entail train judge`, or pull one on "

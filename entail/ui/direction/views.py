@@ -200,7 +200,7 @@ def _draw_joint_reading(first: str, second: str) -> None:
     names = list_judges()
     if not names:
         return
-    name = names[0]
+    name = active_name("judge", names) or names[0]
 
     def read(_: ProgressCallback) -> list[float]:
         return cast("list[float]", load_judge(name).entailment([first, second], [second, first]).tolist())

@@ -1,139 +1,175 @@
-"""Encoders view of the Models page: available encoders, the selected one, and the active models."""
+"""Installed models on the Models page: one table, the selected model, and the active models."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from entail.data.reading import read_text
-from entail.encoders.catalogue import EncoderEntry, catalogue
+from entail.encoders.catalogue import EncoderEntry, catalogue, model_folder
 from entail.errors import EncoderError, EntailError, FormatError
 from entail.registry.models import active
+from entail.registry.roles import ROLES, list_usable
 from entail.runtime.models import model_cache
 from entail.training.cards.markdown import readable_card
 from entail.training.cards.metadata import ModelFacts, read_facts
 from entail.training.cards.template import model_card
 from entail.training.method import Role
 from entail.ui.components.elements import draw_table, pick_view, show_errors
-from entail.ui.models.promotion import (
-    DEFAULT,
-    draw_active_models,
-    draw_notice,
-    draw_promotion,
-    draw_scorers,
-)
+from entail.ui.models.promotion import DEFAULT, draw_active_models, draw_notice, draw_promotion
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 
 SELECTED = "models_encoder"
-"""Session key of the selected encoder."""
+"""Session key of the selected model."""
+
+INSTALLED = "Installed"
+"""Name of this view."""
 
 _VIEWS = ("Card", "Promote")
 _ROWS_SHOWN = 10
+_FIRST_MEASURES = ("MAP", "MRR", "accuracy")
+
+
+@dataclass(frozen=True)
+class _Model:
+    """An installed model, its role, and its revision where it can be promoted; `entry` of an encoder."""
+
+    name: str
+    role: Role
+    revision: str
+    entry: EncoderEntry | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Its folder."""
+        return self.entry.path if self.entry is not None else model_folder(self.name)
+
+    @property
+    def problem(self) -> str | None:
+        """Reason why it cannot be loaded."""
+        return self.entry.problem if self.entry is not None else None
 
 
 def open_encoder(name: str) -> None:
-    """Show an encoder on the next run of the Models page; a click handler of other views."""
-    st.session_state["models_view"] = "Encoders"
+    """Show a model on the next run of the Models page; a click handler of other views."""
+    st.session_state["models_view"] = INSTALLED
     st.session_state[SELECTED] = name
     st.session_state["models_encoder_view"] = "Card"
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
-    """Draw the available encoders, the selected one, and the active models."""
+    """Draw the installed models, the selected one, and the active models."""
     linked = st.query_params.pop("candidate", None)
-    ranked = _corpora_by_encoder(info.name for info in shared.corpora.corpora())
-    entries = {entry.name: entry for entry in catalogue()}
-    entries |= {name: EncoderEntry(name, "hub") for name in ranked if name not in entries and "/" in name}
-    if linked in entries:
+    uses = _uses_by_model(info.name for info in shared.corpora.corpora())
+    models = _list_models(uses)
+    if linked in models:
         st.session_state[SELECTED], st.session_state["models_encoder_view"] = linked, "Promote"
-    if st.session_state.get(SELECTED) not in entries:  # on the first run, or after a deletion
-        st.session_state[SELECTED] = next(iter(entries))
+    if st.session_state.get(SELECTED) not in models:  # on the first run, or after a deletion
+        st.session_state[SELECTED] = next(iter(models))
     draw_notice()
-    st.markdown("##### Encoders")
     draw_table(
-        pd.DataFrame([_cells(entry, ranked.get(entry.name, ())) for entry in entries.values()]),
-        height="content" if len(entries) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
+        pd.DataFrame([_cells(model, uses.get(model.name, ())) for model in models.values()]),
+        height="content" if len(models) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
         column_config={
-            "MAP": st.column_config.NumberColumn(
-                format="%.3f", help="MAP without the claim itself, on the data in the same row."
-            ),
-            "dimension": st.column_config.NumberColumn(
-                format="%d", help="Dimension of a vector, or of a Gaussian's mean."
+            "score": st.column_config.NumberColumn(format="%.3f", help="First figure on the model's card."),
+            "simple rule": st.column_config.NumberColumn(
+                format="%.3f", help="Score of the simplest rival on the same data."
             ),
         },
         placeholder="",
         key="models_list",
     )
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    left.selectbox("Encoder", list(entries), format_func=model_label, key=SELECTED, persist_state="session")
+    left.selectbox("Model", list(models), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
         view = pick_view(
             "Details", _VIEWS, default="Card", key="models_encoder_view", persist_state="session"
         )
     with st.container(border=True), show_errors():
-        _draw_encoder(shared, author, entries[str(st.session_state[SELECTED])], view)
+        _draw_model(shared, author, models[str(st.session_state[SELECTED])], view)
     with show_errors():
-        draw_scorers(shared, author, linked=linked)
         draw_active_models(shared, author)
 
 
-def _corpora_by_encoder(corpora: Iterable[str]) -> Mapping[str, list[str]]:
-    ranked: dict[str, list[str]] = {}
+def _list_models(uses: Iterable[str]) -> dict[str, _Model]:
+    """Return the models by name: encoders, then the others by role; with those on the Hub that are active."""
+    entries = {entry.name: entry for entry in catalogue()}
+    entries |= {name: EncoderEntry(name, "hub") for name in uses if name not in entries and "/" in name}
+    models = {}
+    for name, entry in entries.items():
+        usable = entry.problem is None and entry.path is not None
+        role: Role = "direction" if entry.gaussian is not None else "retriever"
+        models[name] = _Model(name, role, (entry.revision or "") if usable else "", entry)
+    for role, record in ROLES.items():
+        if record.method:
+            models |= {name: _Model(name, role, revision) for name, revision in list_usable(role).items()}
+    return models
+
+
+def _uses_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
+    """Return the scopes in which each model is active."""
+    uses: dict[str, list[str]] = {}
     with contextlib.suppress(EntailError):  # the page shows this error with the active models
         for name in (None, *corpora):
             now = active(name)
             if name is None or (now.pointer is not None and now.pointer.corpus is not None):
-                ranked.setdefault(now.encoder, []).append(name or DEFAULT)
-    return ranked
+                uses.setdefault(now.encoder, []).append(name or DEFAULT)
+        for role in ROLES:
+            if role != "retriever" and (used := active(role=role).encoder):
+                uses.setdefault(used, []).append("all corpora")
+    return uses
 
 
-def _facts(entry: EncoderEntry) -> ModelFacts | None:
-    if entry.path is not None and entry.problem is None:
+def _facts(model: _Model) -> ModelFacts | None:
+    if model.path is not None and model.problem is None:
         with contextlib.suppress(EncoderError, OSError):
-            return read_facts(entry.path)
+            return read_facts(model.path)
     return None
 
 
-def _cells(entry: EncoderEntry, ranked: Iterable[str]) -> dict[str, Any]:
-    facts = _facts(entry)
-    figures = facts.figures if facts is not None else ()
-    first = next((row for row in figures if (row.task, row.measure) == ("premises", "MAP")), None)
-    in_memory = model_cache().loaded(entry.name) is not None
+def _cells(model: _Model, uses: Iterable[str]) -> dict[str, Any]:
+    facts = _facts(model)
+    entry = model.entry
+    figures = [figure for figure in facts.figures if figure.measure in _FIRST_MEASURES] if facts else []
+    task = ROLES[model.role].task_of_figures
+    first = next(iter(sorted(figures, key=lambda figure: figure.task != task)), None)
+    in_memory = entry is not None and model_cache().loaded(entry.name) is not None
+    base = entry.base if entry is not None else facts.base if facts is not None else None
     return {
-        "encoder": model_label(entry.name),
-        "state": "refused" if entry.problem else "in memory" if in_memory else "",
-        "active for": ", ".join(ranked),
-        "method": facts.text.title if facts is not None else entry.method,
-        "base": entry.base.name if entry.base else "",
-        "dimension": entry.space_dimension,
-        "MAP": first.value if first else None,
-        "measured on": first.data if first else "",
-        "licence": (facts.licence if facts is not None else entry.licence) or "",
-        "revision": entry.revision or "",
+        "model": model_label(model.name),
+        "role": ROLES[model.role].title,
+        "active for": ", ".join(uses),
+        "score": first.value if first else None,
+        "simple rule": first.rival_value if first else None,
+        "measured on": f"{first.measure}: {first.data}" if first else "",
+        "state": "refused" if model.problem else "in memory" if in_memory else "",
+        "base": base.name if base is not None else "",
+        "licence": (facts.licence if facts is not None else entry.licence if entry is not None else "") or "",
+        "revision": (entry.revision if entry is not None else model.revision) or "",
     }
 
 
-def _draw_encoder(shared: Workspace, author: str | None, entry: EncoderEntry, view: str) -> None:
-    if entry.problem is not None:
-        st.error(f"It cannot be loaded: {label(entry.problem)}", icon=":material/gpp_bad:")
+def _draw_model(shared: Workspace, author: str | None, model: _Model, view: str) -> None:
+    if model.problem is not None:
+        st.error(f"It cannot be loaded: {label(model.problem)}", icon=":material/gpp_bad:")
         st.caption("For safety, only safetensors are loaded, and no code of a model is run.")
     if view == "Promote":
-        usable = entry.problem is None and entry.path is not None
-        role: Role = "direction" if entry.gaussian is not None else "retriever"
-        draw_promotion(shared, author, entry.name, entry.revision if usable else None, role)
+        draw_promotion(shared, author, model.name, model.revision, model.role)
         return
     text = ""
-    if entry.path is not None:
+    if model.path is not None:
         with contextlib.suppress(FormatError):
-            text = read_text(entry.path / "README.md")
-        if not text and _facts(entry) is not None:
-            text = model_card(entry.path)
+            text = read_text(model.path / "README.md")
+        if not text and _facts(model) is not None:
+            text = model_card(model.path)
     if not text:
         st.info("No model card.", icon=":material/description:")
         return

@@ -15,11 +15,12 @@ from entail.errors import EntailError
 from entail.jobs.events import DEV, LOSS, Panel, panels
 from entail.jobs.record import Job
 from entail.operations.storage import in_words
-from entail.registry.roles import role_of
+from entail.registry.roles import ROLES, role_of
 from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
+from entail.ui.models.encoders import INSTALLED
 from entail.ui.models.promotion import draw_comparison, read_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
@@ -159,19 +160,13 @@ def _draw_done(job: Job) -> None:
     method, role = methods().get(job.spec.method), None
     with contextlib.suppress(EntailError):  # it fits no role, or was deleted
         role = role_of(job.name)
-    encodes = method is None or method.encodes
-    if method is not None and not encodes:
-        use = f"It is {method.makes}: {method.use}."
-    elif role == "direction":
-        use = "Use it on the Direction page, and to check steps on the Trees page."
-    else:
-        use = "Select it under “Ranked by” on the Trees page."
+    use = ROLES[role].use if role is not None else f"It is {method.makes}: {method.use}." if method else ""
     st.success(f"{trained} {use}", icon=":material/school:")
-    if encodes and (comparison := read_comparison(job.evaluation)):
+    if comparison := read_comparison(job.evaluation):
         draw_comparison(comparison, ("active", "this one"))
-    elif encodes:
+    elif role is not None:
         st.markdown("Not compared with the active model yet.")
-    if (encodes or role == "chains") and st.button(
+    if role is not None and st.button(
         "Compare and promote",
         icon=":material/published_with_changes:",
         type="primary",
@@ -184,7 +179,7 @@ def _draw_done(job: Job) -> None:
 
 def _open_promotion(name: str) -> None:
     open_job(None, candidate=name)
-    st.session_state["models_view"] = "Encoders"
+    st.session_state["models_view"] = INSTALLED
 
 
 def _draw_charts(job: Job) -> None:

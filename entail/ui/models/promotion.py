@@ -24,7 +24,7 @@ from entail.registry.models import (
     shipped_retriever,
 )
 from entail.registry.pointers import Pointer, list_moves, rollback_target
-from entail.registry.roles import ROLES, list_usable
+from entail.registry.roles import ROLES
 from entail.runtime.tasks import TaskGroup
 from entail.settings import is_demo
 from entail.training.method import Role
@@ -41,13 +41,10 @@ ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
 """Encoders compared and promoted."""
 
 _VERDICTS = {
-    "better": ":green[:material/trending_up:] **Better.**",
+    "better": ":green[:material/trending_up:] **Better than the active model.**",
     "not different": ":gray[:material/trending_flat:] **No significant difference.**",
-    "worse": ":red[:material/trending_down:] **Worse.**",
+    "worse": ":red[:material/trending_down:] **Lower than the active model.**",
 }
-
-SCORER = "models_scorer"
-"""Session key of the chain scorer that is selected for promotion."""
 
 DEFAULT = "all other corpora"
 """Name of the corpora without a model of their own."""
@@ -165,24 +162,6 @@ def _roll_back(corpus: str | None, role: Role, author: str, number: int) -> None
     st.session_state[_NOTICE] = (True, f"Restored {restored} for {corpus or _where(role, corpus)}.")
 
 
-def draw_scorers(shared: Workspace, author: str | None, *, linked: str | None) -> None:
-    """Draw the promotion of a chain scorer; `linked` is one that a link from its training leads to."""
-    scorers = list_usable("chains")
-    if linked in scorers:
-        st.session_state[SCORER] = linked
-    if len(scorers) < 2:
-        return
-    if st.session_state.get(SCORER) not in scorers:
-        now = active(role="chains").encoder
-        st.session_state[SCORER] = next(name for name in scorers if name != now)
-    st.markdown("##### Chain scorers")
-    with st.container(border=True):
-        name = st.selectbox(
-            "Scorer", list(scorers), format_func=model_label, key=SCORER, persist_state="session"
-        )
-        draw_promotion(shared, author, name, scorers[name], "chains")
-
-
 def draw_promotion(
     shared: Workspace, author: str | None, name: str, revision: str | None, role: Role
 ) -> None:
@@ -219,9 +198,8 @@ def draw_promotion(
         names = f"{names[0]}, active", names[1]
     if now.encoder:
         st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
-    if role == "retriever":
-        premises = info or max(corpora, key=lambda corpus_info: corpus_info.count)
-        splits = list_splits(jobs(), shared.log, shared.corpora, premises, candidate)
+        premises = info or max(corpora, key=lambda corpus_info: corpus_info.count, default=None)
+        splits = list_splits(jobs(), shared.log, shared.corpora, premises, candidate, role)
         comparison = _compare_on_split(splits, name, revision, now, corpus) or comparison
     if comparison is not None:
         draw_comparison(comparison, names)
@@ -295,7 +273,7 @@ def _draw_promote(
     st.button(
         f"Promote {label(model_label(name))}{scope}",
         icon=":material/publish:",
-        type="primary",
+        type="secondary" if refused else "primary",
         disabled=author is None or (refused and not anyway),
         on_click=start_task,
         args=(ENCODER_TASKS, ("promote", secrets.token_hex(8)), run),
@@ -333,7 +311,7 @@ def _compare_on_split(
     """
     if not splits:
         st.info(
-            "There are no trees to compare on. Copy an EntailmentBank file into the folder `splits` of "
+            "There is nothing to compare on. Copy an EntailmentBank file into the folder `splits` of "
             "the data folder, or build trees over this corpus.",
             icon=":material/park:",
         )
@@ -352,7 +330,7 @@ def _compare_on_split(
         args=(ENCODER_TASKS, key, lambda report: split.compare(name, corpus, report)),
         disabled=comparison is not None or is_demo(),
         key=f"compare-{name}",
-        help="Compares both on the reference premises of the same claims.",
+        help="Measures both on the same data.",
     )
     return comparison
 
@@ -374,6 +352,11 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
         f"{primary.p_shown}; {primary.better:,} claims better, {primary.worse:,} worse."
     )
     st.caption(f"On {comparison.queries:,} claims of {label(comparison.split)}.")
+    if comparison.rivals:
+        rivals = ", ".join(f"{name} {figure:.3f}" for name, figure in comparison.rivals.items())
+        st.caption(f"Simple rules on the same data: {label(rivals)}.")
+        if max(comparison.rivals.values()) >= primary.second:
+            st.warning("A simple rule does as well as this model.", icon=":material/warning:")
     if comparison.queries < FEW:
         st.warning(f"{comparison.queries:,} claims are too few for a decision.", icon=":material/warning:")
     if comparison.seen:
