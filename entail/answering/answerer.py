@@ -58,7 +58,8 @@ def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
         entry = fetch(resolve(name))
     except UnknownEncoderError as error:
         raise UnknownEncoderError(
-            f"no model is called {str(name)!r}; give a folder or a Hub id: {_EXAMPLES}"
+            f"no model is called {str(name)!r}; train a reader (entail train reader), or give a folder or a "
+            f"Hub id: {_EXAMPLES}"
         ) from error
     if entry.path is None or entry.base is not None:
         raise EncoderError(
@@ -140,14 +141,13 @@ class Answer:
 
 
 class Answerer(ABC):
-    """Base of models that answer questions from passages, in at most `answer_tokens` tokens."""
+    """Base of models that answer questions from passages."""
 
     block = 1
     """Questions that share batches."""
 
-    def __init__(self, loaded: LoadedModel, *, answer_tokens: int, batch_size: int) -> None:
-        self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
-        self.name, self.revision, self.kind = loaded.name, loaded.revision, loaded.kind
+    def __init__(self, name: str, revision: str, kind: Kind) -> None:
+        self.name, self.revision, self.kind = name, revision, kind
 
     def answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         """Yield the answer to each question, in order; empty without a question or passages."""

@@ -16,8 +16,9 @@ from typing import Any
 
 from entail.answering.answerer import Answer, Answerer, PassageQuestion, load_model
 from entail.answering.generator import Generator
-from entail.answering.reader import Reader
+from entail.answering.reader import SHIPPED, load_reader, reader_of
 from entail.data.passages.files import Passage, Question
+from entail.encoders.cross.encoder import cross_folder
 from entail.evaluation.passages.retrieval import PassageSearch
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import Meter, ProgressCallback
@@ -33,15 +34,19 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def load_answerer(name: str | Path, *, device: str | None = None, **options: int) -> Answerer:
+def load_answerer(name: str | Path = SHIPPED, *, device: str | None = None, **options: int) -> Answerer:
     """Load a reader or a generator, as its configuration says, with options of `Reader` or `Generator`.
+
+    A reader by `entail train reader` is loaded by its name under `models/` or its folder.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
         SettingsError: If the device is not available, or a generator has no room for a prompt.
     """
+    if cross_folder(name) is not None:
+        return load_reader(name, device=device, **options)
     loaded = load_model(name, device=device)
-    return (Reader if loaded.kind == "reader" else Generator)(loaded, **options)
+    return (reader_of if loaded.kind == "reader" else Generator)(loaded, **options)
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ class Generator(Answerer):
     """
 
     def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 64, batch_size: int = 8) -> None:
-        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
+        super().__init__(loaded.name, loaded.revision, loaded.kind)
+        self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
         self.block = 4 * batch_size  # so that prompts of similar length share a batch
         # A causal model reads prompt and answer as one text.
         self._room = loaded.max_length - (answer_tokens if self.kind == "causal" else 0)

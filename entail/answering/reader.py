@@ -2,106 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge
 
 from entail.answering.answerer import Answer, Answerer, LoadedModel, PassageQuestion
+from entail.answering.spans import MAX_ANSWER, SpanModel, TextSpan, find_spans
+from entail.encoders.cross.encoder import CrossEncoder, list_cross, load_cross, open_cross
+from entail.encoders.cross.pairs import wrap_tokenizer
+from entail.encoders.device import device_name
+from entail.encoders.weights import read_form
 from entail.errors import EncoderError
 
-OVERLAP = 128
-"""Maximum overlap of two windows of a long passage, in tokens."""
+METHOD = "reader"
+"""Name of the method in `entail.json`."""
+
+SHIPPED = "reader-minilm"
+"""Packaged reader, the default."""
 
 
-class Span(NamedTuple):
-    """A span of tokens; its score is the sum of the logits of begin and end."""
+@dataclass(frozen=True, kw_only=True)
+class ReaderForm:
+    """Settings of a reader that was trained here: most tokens of a question and a window of a passage."""
 
-    score: float
-    first: int
-    last: int
+    max_length: Annotated[int, Ge(16)] = 256
 
-
-def best_span(begins: NDArray[Any], ends: NDArray[Any], *, max_length: int) -> Span:
-    """Return the span of at most `max_length` tokens with the greatest score, by the logits of both ends.
-
-    >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), max_length=3)
-    Span(score=7.0, first=1, last=2)
-    """
-    sums = begins[:, None].astype(np.float64) + ends[None, :]  # (first, last)
-    sums[~np.tril(np.triu(np.ones(sums.shape, dtype=bool)), max_length - 1)] = -np.inf
-    first, last = np.unravel_index(int(sums.argmax()), sums.shape)
-    return Span(float(sums[first, last]), int(first), int(last))
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of `entail.json`."""
+        return asdict(self)
 
 
 class Reader(Answerer):
     """Extractive reader: reads every passage with the question, in windows, and marks the best span.
 
-    No passage is truncated; a question is, at half of the maximum length.
+    No passage is truncated; a question is, at half of the maximum length. A `relative` score compares between
+    passages, see `find_spans`.
+    """
+
+    block = 16
+
+    def __init__(
+        self, name: str, revision: str, model: SpanModel, *, relative: bool, answer_tokens: int = MAX_ANSWER
+    ) -> None:
+        super().__init__(name, revision, "reader")
+        self._model, self._relative, self._answer_tokens = model, relative, answer_tokens
+
+    def read(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[list[TextSpan | None]]:
+        """Return the best span of each passage of each question, None of a passage without a token."""
+        spans: list[list[TextSpan | None]] = []
+        for start in range(0, len(questions), self.block):
+            batch = questions[start : start + self.block]
+            spans += find_spans(
+                self._model, batch, answer_tokens=self._answer_tokens, relative=self._relative
+            )
+        return spans
+
+    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
+        inputs = [(question.question, [p.whole for p in question.passages]) for question in questions]
+        half = self._model.max_length // 2
+        lengths = [len(ids) for ids in self._model.tokenize([question for question, _ in inputs])]
+        for question, spans, length in zip(questions, self.read(inputs), lengths, strict=True):
+            by_passage = {at: span for at, span in enumerate(spans) if span is not None}
+            if not by_passage:
+                yield Answer.to(question, cut=length > half)
+                continue
+            at, span = max(by_passage.items(), key=lambda item: item[1].score)
+            yield Answer.to(
+                question,
+                span.text,
+                score=span.score,
+                passage=question.passages[at].id,
+                read=len(question.passages),
+                cut=length > half,
+            )
+
+
+def list_readers() -> list[str]:
+    """Return the names of the readers under `models/`, the packaged one first, without loading any."""
+    return [folder.name for folder, _ in list_cross(METHOD, first=SHIPPED)]
+
+
+def load_reader(model: str | Path = SHIPPED, *, device: str | None = None, **options: int) -> Reader:
+    """Load a reader by `entail train reader`, with options of `Reader`, without transformers.
+
+    Raises:
+        UnknownEncoderError: If there is no such folder.
+        EncoderError: If it is no reader, or cannot be loaded safely.
+        SettingsError: If the device is not available.
+    """
+    parts, card = open_cross(model, METHOD, first=SHIPPED)
+    form = read_form(ReaderForm, card.reader, name=parts.name, entry=METHOD)
+    cross = load_cross(
+        parts, max_length=form.max_length, device=device_name(device), outputs=2, every_token=True
+    )
+    return Reader(parts.name, parts.revision, cross, relative=True, **options)
+
+
+def reader_of(loaded: LoadedModel, **options: int) -> Reader:
+    """Return a reader of transformers, with options of `Reader`.
 
     Raises:
         EncoderError: If its tokenizer gives no offsets.
     """
+    import torch
 
-    def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 30, batch_size: int = 32) -> None:
-        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
-        if not loaded.tokenizer.is_fast:
-            raise EncoderError(
-                f"{loaded.name}: expected a fast tokenizer, which says where tokens stand in a text, found a "
-                "slow one; take a model with tokenizer.json"
-            )
-
-    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        for question in questions:
-            yield self._read(question)
-
-    def _read(self, question: PassageQuestion) -> Answer:
-        tokenizer, longest = self._loaded.tokenizer, self._loaded.max_length
-        offsets = tokenizer(question.question, add_special_tokens=False, return_offsets_mapping=True)
-        ends = [end for _, end in offsets["offset_mapping"]]
-        cut = len(ends) > longest // 2
-        text = question.question[: ends[longest // 2 - 1]] if cut else question.question
-        room = longest - min(len(ends), longest // 2) - tokenizer.num_special_tokens_to_add(pair=True)
-        windows = tokenizer(
-            [text] * len(question.passages),
-            [passage.whole for passage in question.passages],
-            truncation="only_second",
-            max_length=longest,
-            stride=max(0, min(OVERLAP, room // 2)),
-            return_overflowing_tokens=True,
-            return_offsets_mapping=True,
-            padding=True,
-            return_tensors="pt",
+    if not loaded.tokenizer.is_fast:
+        raise EncoderError(
+            f"{loaded.name}: expected a fast tokenizer, which says where tokens stand in a text, found a "
+            "slow one; take a model with tokenizer.json"
         )
-        best: tuple[Span, int, int, int] | None = None  # span, passage, begin and end in its text
-        for window, (begin_logits, end_logits) in enumerate(self._logits(windows)):
-            inside = [at for at, part in enumerate(windows.sequence_ids(window)) if part == 1]
-            if not inside:
-                continue
-            span = best_span(begin_logits[inside], end_logits[inside], max_length=self._answer_tokens)
-            if best is None or span.score > best[0].score:
-                marks = windows["offset_mapping"][window]
-                begin, end = int(marks[inside[span.first]][0]), int(marks[inside[span.last]][1])
-                best = span, int(windows["overflow_to_sample_mapping"][window]), begin, end
-        if best is None:
-            return Answer.to(question, cut=cut)
-        span, number, begin, end = best
-        passage, read = question.passages[number], len(question.passages)
-        answer = passage.whole[begin:end].strip()
-        return Answer.to(question, answer, score=span.score, passage=passage.id, read=read, cut=cut)
+    tokenize, frame = wrap_tokenizer(loaded.tokenizer, name=loaded.name)
 
-    def _logits(self, windows: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:  # noqa: ANN401 - of transformers
-        """Yield the logits of begin and end of the tokens of each window."""
-        import torch
+    def forward(ids: Any, mask: Any, second: Any) -> torch.Tensor:  # noqa: ANN401 - see `CrossForward`
+        inputs: Mapping[str, Any] = {"input_ids": ids, "attention_mask": mask.astype("int64")}
+        if "token_type_ids" in loaded.tokenizer.model_input_names:
+            inputs = {**inputs, "token_type_ids": second.astype("int64") if frame.typed else 0 * ids}
+        tensors = {name: torch.from_numpy(value).to(loaded.device) for name, value in inputs.items()}
+        out = loaded.model(**tensors)
+        return torch.stack([out.start_logits, out.end_logits], dim=-1).float()
 
-        names = [name for name in self._loaded.tokenizer.model_input_names if name in windows]
-        for start in range(0, len(windows["input_ids"]), self._batch_size):
-            rows = slice(start, start + self._batch_size)
-            with torch.inference_mode():
-                out = self._loaded.model(
-                    **{name: windows[name][rows].to(self._loaded.device) for name in names}
-                )
-            yield from zip(
-                out.start_logits.float().cpu().numpy(), out.end_logits.float().cpu().numpy(), strict=True
-            )
+    identity = torch.eye(2, device=loaded.device), torch.zeros(2, device=loaded.device)
+    cross = CrossEncoder(forward, identity, tokenize=tokenize, frame=frame, max_length=loaded.max_length)
+    return Reader(loaded.name, loaded.revision, cross, relative=False, **options)

@@ -31,7 +31,8 @@ class Card:
     """Known fields of `entail.json`; it may hold others.
 
     An adapter is loaded on no other `base_revision`, and with no other `adapter_digest`, than it was trained
-    with. `gaussian`, `scorer`, `judge`, `reranker` and `steps` are the settings of such a model, else empty.
+    with. `gaussian`, `scorer`, `judge`, `reranker`, `reader` and `steps` are the settings of such a model, else
+    empty.
     """
 
     method: str | None = None
@@ -47,6 +48,7 @@ class Card:
     scorer: Mapping[str, Any] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
     reranker: Mapping[str, Any] = field(default_factory=dict)
+    reader: Mapping[str, Any] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
 
 

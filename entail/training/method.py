@@ -34,6 +34,7 @@ _OWN = (
     *("entail.aeenc.method:AEENC", "entail.gausscse.method:GAUSSCSE"),
     *("entail.tuning.method:TUNING", "entail.tuning.method:DPR", "entail.arcf.method:ARCF"),
     *("entail.judge.method:JUDGE", "entail.aeenc.reranking.method:RERANKER"),
+    "entail.answering.method:READER",
 )
 _PREVIEW_ROWS = 500
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from entail.answering.answerer import Answer, PassageQuestion
 from entail.answering.answers import answer_figures, exact_match, f1, load_answerer, normalise
 from entail.answering.generator import LEAST, TEMPLATE, Generator, passage_lines, rag_prompt
-from entail.answering.reader import Reader, Span, best_span
+from entail.answering.reader import Reader
+from entail.answering.spans import Span, best_span
 from entail.data.passages.files import Passage, Question
 from entail.errors import EncoderError, SettingsError, UnknownEncoderError
 
@@ -50,8 +51,6 @@ def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Pa
     assert (answer.text, answer.passage, answer.read, answer.cut) == ("li lo", "p1", 3, False)
     assert answer.score == pytest.approx(20, abs=0.1)
     assert answer.passages == ("p0", "p1", "p2")
-    (again,) = load_answerer("reader", batch_size=1).answer([asked("na ne", *texts)])
-    assert (again.text, again.score) == (answer.text, pytest.approx(answer.score, abs=1e-3))
     (word,) = load_answerer("reader", answer_tokens=1).answer([asked("na ne", *texts)])
     assert word.text in ("li", "lo")
 

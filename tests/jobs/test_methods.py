@@ -83,7 +83,17 @@ def another(package: Path, name: str, code: str) -> None:
 
 
 def test_entry_point(package: Path) -> None:
-    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker", "fifth"]
+    assert list(methods()) == [
+        "aeenc",
+        "gausscse",
+        "tuning",
+        "dpr",
+        "arcf",
+        "judge",
+        "reranker",
+        "reader",
+        "fifth",
+    ]
     fifth = methods()["fifth"]
     assert [field.name for field in fifth.fields] == ["steps", "pace", "trouble"]
     assert [field.name for field in fifth.source_fields] == ["seed"]
@@ -100,7 +110,17 @@ def test_entry_point(package: Path) -> None:
 def test_broken_entry_point(package: Path, code: str, why: str) -> None:
     name = f"sixth{len(code)}"
     another(package, name, code)
-    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker", "fifth"]
+    assert list(methods()) == [
+        "aeenc",
+        "gausscse",
+        "tuning",
+        "dpr",
+        "arcf",
+        "judge",
+        "reranker",
+        "reader",
+        "fifth",
+    ]
     assert broken_methods() == {name: why}
     with pytest.raises(JobError, match=re.escape(f"{name} cannot be loaded: {why}")):
         method.method(name)

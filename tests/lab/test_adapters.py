@@ -84,6 +84,7 @@ def work(data: DataFolder, out: Path, sets: Mapping[str, str], **settings: Any) 
             {"max_length": 32},
             {"direction, nli-dev", "accuracy, nli-dev"},
         ),
+        ("reader", {"train": "squad-train", "dev": "squad-dev"}, {"max_length": 32}, {"EM", "F1"}),
         ("judge", {"train_a": "nli-train", "dev_a": "nli-dev"}, {"max_length": 32}, {"accuracy, nli-dev"}),
     ],
 )

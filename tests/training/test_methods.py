@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.answering.reader import load_reader
 from entail.arcf.scoring.scorer import load_scorer
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.encoder import BiEncoder
@@ -23,10 +24,17 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "dpr": {"batch_size": 4, "max_length": 32},
     "gausscse": {"batch_size": 4, "evaluate_every": 3, "max_length": 32},
     "judge": {"batch_size": 4, "max_length": 24, "evaluate_every": 3},
+    "reader": {"batch_size": 4, "max_length": 32, "evaluate_every": 3},
     "reranker": {"retriever": "bm25", "batch_size": 4, "max_length": 32, "nearest": 10},
     "tuning": {"batch_size": 4, "max_length": 32},
 }
-LOAD = {"gausscse": GaussianEncoder, "arcf": load_scorer, "judge": NliJudge, "reranker": Reranker}
+LOAD = {
+    "gausscse": GaussianEncoder,
+    "arcf": load_scorer,
+    "judge": NliJudge,
+    "reader": load_reader,
+    "reranker": Reranker,
+}
 
 
 @pytest.fixture
@@ -74,7 +82,7 @@ def sources(tmp_path: Path, grove_files: tuple[Path, Path]) -> dict[str, dict[st
     return {
         **dict.fromkeys(("aeenc", "reranker"), of_trees),
         **dict.fromkeys(("gausscse", "judge"), of_pairs),
-        **dict.fromkeys(("tuning", "dpr"), of_passages),
+        **dict.fromkeys(("tuning", "dpr", "reader"), of_passages),
         "arcf": {"tables": tmp_path / "tables", "questions": questions, "dev": questions},
     }
 

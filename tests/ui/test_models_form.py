@@ -83,7 +83,9 @@ def edit_table(monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
     monkeypatch.setattr(st, "data_editor", edited)
 
 
-@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
+@pytest.mark.parametrize(
+    "name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker", "reader"]
+)
 def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str) -> None:
     app = form(view, name)
     how = method.method(name)

@@ -21,7 +21,7 @@ from entail.encoders.bert.lora import merge_adapter, read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
-from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
+from entail.encoders.cross.pairs import Frame, Pair, Tokenizer, read_tokenizer, wrap_tokenizer
 from entail.encoders.row_batches import Booleans, Ints, budget_of, pad_rows, token_batches
 from entail.encoders.stock import load_adapter, replace_head, sentence_transformer
 from entail.encoders.weights import check_safe, file_sha256, folder_digest, open_tensors
@@ -41,7 +41,7 @@ WHOLE = "model"
 """Folder of a cross-encoder's whole tuned weights, within its own."""
 
 HEAD = "head.safetensors"
-"""The linear map from a vector to the outputs: `weight` (outputs, d), `bias` (outputs,)."""
+"""Linear map from a vector to the outputs: `weight` (outputs, d), `bias` (outputs,)."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class PlainParts:
 
     bert: Bert
     added: LowRank
-    tokenize: Tokenize
+    tokenize: Tokenizer
     frame: Frame
 
 
@@ -168,12 +168,14 @@ def load_cross(
     max_length: int,
     device: str,
     outputs: int = 1,
+    every_token: bool = False,
     dtype: torch.dtype | None = None,
     budget: int | None = None,
 ) -> CrossEncoder:
     """Load a cross-encoder and the weight (outputs, d) and bias (outputs,) of its head, in fp32 by default.
 
-    It is run by torch alone if that can run it, else by transformers.
+    It is run by torch alone if that can run it, else by transformers. The head reads the vector of the first
+    token, or of every token.
 
     Raises:
         EncoderError: If weights are damaged or of another base.
@@ -185,7 +187,8 @@ def load_cross(
     if plain is None:
         first = stock_transformer(parts, device=device, dtype=dtype)
         tokenize, frame = wrap_tokenizer(first.tokenizer, name=parts.name)
-        d, forward = first.get_embedding_dimension(), transformer_forward(first.auto_model, typed=frame.typed)
+        d = first.get_embedding_dimension()
+        forward = transformer_forward(first.auto_model, typed=frame.typed, every_token=every_token)
     else:
         tokenize, frame, config = plain.tokenize, plain.frame, plain.bert.config
         d, max_length, kinds = config.dimension, min(max_length, config.positions), None
@@ -193,15 +196,15 @@ def load_cross(
             path, name = config.folder / "model.safetensors", parts.whole.name
             with open_tensors(path, name=name, device=device, dtype=dtype, prefix="bert.") as tensors:
                 kinds = tensors.get("embeddings.token_type_embeddings.weight", None, d)
-        forward = bert_forward(plain.bert, plain.added, kinds)
+        forward = bert_forward(plain.bert, plain.added, kinds, every_token=every_token)
     with open_tensors(parts.folder / HEAD, name=parts.name, device=device, dtype=torch.float32) as tensors:
         head = tensors.get("weight", outputs, d), tensors.get("bias", outputs)
     return CrossEncoder(forward, head, tokenize=tokenize, frame=frame, max_length=max_length, budget=budget)
 
 
 CrossForward = Callable[[Ints, Booleans, Booleans], "Tensor"]
-"""Token ids, mask of what is not padding, mask of the second text, each (rows, tokens) -> the first token's
-vector of each row, or the outputs made from it, in fp32."""
+"""Token ids, mask of what is not padding, mask of the second text, each (rows, tokens) -> vectors of the
+first token, (rows, d), or of every token, (rows, tokens, d), or the outputs made from them, in fp32."""
 
 
 class CrossEncoder:
@@ -216,7 +219,7 @@ class CrossEncoder:
         forward: CrossForward,
         head: tuple[Tensor, Tensor],
         *,
-        tokenize: Tokenize,
+        tokenize: Tokenizer,
         frame: Frame,
         max_length: int,
         budget: int | None = None,
@@ -230,7 +233,10 @@ class CrossEncoder:
         return self.values(pairs)[:, 0]
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
-        """Return all outputs of each pair, shape (pairs, outputs)."""
+        """Return all outputs of each pair, shape (pairs, outputs).
+
+        With a head on every token, shape (pairs, tokens, outputs), 0 beyond the row of a pair.
+        """
         import torch
         from torch.nn.functional import linear
 
@@ -247,24 +253,30 @@ class CrossEncoder:
 
 
 def cross_outputs(forward: CrossForward, pairs: Sequence[Pair], *, frame: Frame, budget: int) -> Tensor:
-    """Return what a forward pass makes of one pair or more, in order."""
+    """Return what a forward pass makes of one pair or more, in order, filled to the longest row."""
     import torch
+    from torch.nn.functional import pad
 
     rows = [frame.row(pair) for pair in pairs]
-    batches = token_batches([len(row) for row in rows], budget=budget)
+    lengths = [len(row) for row in rows]
+    batches = token_batches(lengths, budget=budget)
     parts = []
     for batch in cancellable(batches):
         ids, mask = pad_rows([rows[i] for i in batch], frame.padding)
         first = np.array([[frame.first(pairs[i])] for i in batch])
-        parts.append(forward(ids, mask, mask & (np.arange(ids.shape[1]) >= first)))
+        part = forward(ids, mask, mask & (np.arange(ids.shape[1]) >= first))
+        parts.append(part if part.ndim == 2 else pad(part, (0, 0, 0, max(lengths) - ids.shape[1])))
     outputs = torch.cat(parts)
     return outputs[torch.from_numpy(np.argsort(np.concatenate(batches))).to(outputs.device)]
 
 
-def bert_forward(bert: Bert, adapter: LowRank, kinds: Tensor | None) -> CrossForward:
-    """Return the forward pass of a plain BERT, its adapter merged, the last layer for the first token only.
+def bert_forward(
+    bert: Bert, adapter: LowRank, kinds: Tensor | None, *, every_token: bool = False
+) -> CrossForward:
+    """Return the forward pass of a plain BERT, its adapter merged.
 
-    `kinds` has the vectors of the two token types, (2, d); None where texts have no type.
+    The last layer is computed for the first token only, or for every token. `kinds` has the vectors of the
+    two token types, (2, d); None where texts have no type.
     """
     import torch
 
@@ -279,9 +291,9 @@ def bert_forward(bert: Bert, adapter: LowRank, kinds: Tensor | None) -> CrossFor
             None if mask.all() else attention,
             linears=linears,
             kinds=None if change is None else typed[:, :, None] * change,
-            first_only=True,
+            first_only=not every_token,
         )
-        return states[:, 0].float()
+        return states.float() if every_token else states[:, 0].float()
 
     return forward
 
@@ -291,6 +303,7 @@ def transformer_forward(
     *,
     typed: bool,
     autocast: torch.dtype | None = None,
+    every_token: bool = False,
 ) -> CrossForward:
     """Return the forward pass of a model of transformers, which may take token types."""
     import torch
@@ -304,7 +317,7 @@ def transformer_forward(
             states = transformer(
                 **{name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
             )
-        vectors: Tensor = states.last_hidden_state[:, 0].float()
-        return vectors
+        vectors: Tensor = states.last_hidden_state
+        return (vectors if every_token else vectors[:, 0]).float()
 
     return forward

@@ -17,6 +17,23 @@ Tokenize = Callable[[Sequence[str]], list[list[int]]]
 """Texts -> token ids, without special tokens, not truncated."""
 
 
+class Tokenizer:
+    """Tokenizer of texts, without special tokens, not truncated."""
+
+    def __init__(self, tokenizer: Any) -> None:  # noqa: ANN401 - of tokenizers
+        self._tokenizer = tokenizer
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of texts."""
+        return [encoding.ids for encoding in self.encode(texts)]
+
+    def encode(self, texts: Sequence[str]) -> list[Any]:
+        """Return encodings: `ids`, and `offsets`, first and last character + 1 of each token."""
+        clean = [without_surrogates(text) for text in texts]
+        encodings: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        return encodings
+
+
 @dataclass(frozen=True)
 class Frame:
     """The special tokens around a pair: `head` first `middle` second `tail`.
@@ -44,16 +61,16 @@ class Frame:
         return len(self.head) + len(pair[0]) + len(self.middle)
 
 
-def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tuple[Tokenize, Frame]:
+def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tuple[Tokenizer, Frame]:
     """Return a base's tokenizer and its frame of a pair.
 
     Raises:
         EncoderError: If it is no tokenizer, or cannot join two texts.
     """
-    from tokenizers import Tokenizer
+    import tokenizers
 
     try:
-        tokenizer: Any = Tokenizer.from_str(content)
+        tokenizer: Any = tokenizers.Tokenizer.from_str(content)
     except Exception as error:  # the library raises plain Exception
         raise EncoderError(f"{name}: expected a tokenizer.json, found another file ({error})") from error
     tokenizer.no_padding()
@@ -74,15 +91,10 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
         padding=padding,
         typed=len(set(both.type_ids)) > 1,
     )
-
-    def tokenize(texts: Sequence[str]) -> list[list[int]]:
-        clean = [without_surrogates(text) for text in texts]
-        return [encoding.ids for encoding in tokenizer.encode_batch(clean, add_special_tokens=False)]
-
-    return tokenize, frame
+    return Tokenizer(tokenizer), frame
 
 
-def wrap_tokenizer(tokenizer: Any, *, name: str) -> tuple[Tokenize, Frame]:  # noqa: ANN401 - of transformers
+def wrap_tokenizer(tokenizer: Any, *, name: str) -> tuple[Tokenizer, Frame]:  # noqa: ANN401 - of transformers
     """Return a fast tokenizer of transformers, as `read_tokenizer`."""
     content = tokenizer.backend_tokenizer.to_str()
     return read_tokenizer(content, name=name, padding=tokenizer.pad_token_id)

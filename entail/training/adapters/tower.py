@@ -203,7 +203,9 @@ class Tower:
 
 
 class CrossTower(Tower):
-    """Trainable cross-encoder: a linear head, fp32, on the first token's vector; the options are of `Tower`.
+    """Trainable cross-encoder: a linear head, fp32, on the vector of the first token, or of every token.
+
+    The other options are those of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded, has no transformer first, or a slow tokenizer.
@@ -216,6 +218,7 @@ class CrossTower(Tower):
         *,
         max_length: int,
         outputs: int = 1,
+        every_token: bool = False,
         seed: int = 0,
         **options: Unpack[TowerOptions],
     ) -> None:
@@ -225,7 +228,7 @@ class CrossTower(Tower):
         self.model = replace_head(self.model, pooling="cls")
         first: Any = next(iter(self.model.children()))
         self._transformer: Any = first.auto_model
-        self.max_length = min(max_length, self.model.max_seq_length or max_length)
+        self.max_length, self._every = min(max_length, self.model.max_seq_length or max_length), every_token
         self.tokenize, self.frame = wrap_tokenizer(first.tokenizer, name=base.name)
         draw = torch.Generator().manual_seed(seed)
         d = int(self._transformer.config.hidden_size)
@@ -250,11 +253,13 @@ class CrossTower(Tower):
         self.head.load_state_dict(head)
 
     def outputs(self, pairs: Sequence[Pair]) -> Tensor:
-        """Return the outputs of pairs with their gradient, shape (pairs, outputs), fp32."""
+        """Return the outputs of pairs with their gradient, in fp32; see `CrossEncoder.values`."""
         import torch
 
         autocast = torch.bfloat16 if self.precision == "bf16" else None
-        forward = transformer_forward(self._transformer, typed=self.frame.typed, autocast=autocast)
+        forward = transformer_forward(
+            self._transformer, typed=self.frame.typed, autocast=autocast, every_token=self._every
+        )
         return cross_outputs(
             lambda ids, mask, second: self.head(forward(ids, mask, second)),
             pairs,
@@ -263,7 +268,7 @@ class CrossTower(Tower):
         )
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the outputs of pairs without gradient and dropout, shape (pairs, outputs)."""
+        """Return the outputs of pairs without gradient and dropout; see `CrossEncoder.values`."""
         with self.inference():
             outputs: Floats = self.outputs(pairs).cpu().numpy()
             return outputs
