@@ -24,6 +24,9 @@ def serve_app(
     api: Annotated[bool, "Also serve the HTTP API under /api."] = False,
 ) -> Report:
     """Start the app; stop it with Ctrl+C."""
+    from entail.runtime.shared_metrics import share_metrics
+
+    share_metrics()
     from entail.ui.launch import launch
 
     launch(port=port, address=address, api=api)
@@ -44,6 +47,9 @@ def serve(
 
     Clients must send ENTAIL_SERVE_TOKEN if it is set. /openapi.json describes all requests.
     """
+    from entail.runtime.shared_metrics import share_metrics
+
+    share_metrics()
     from entail.serving.app import serve as run
 
     run(host=host, port=port, encoders=encoder or ())

@@ -31,7 +31,7 @@ class Card:
     """Known fields of `entail.json`; it may hold others.
 
     An adapter is loaded on no other `base_revision`, and with no other `adapter_digest`, than it was trained
-    with. `gaussian`, `scorer`, `judge`, `reranker`, `reader` and `steps` are the settings of such a model, else
+    with. `gaussian`, `scorer`, `judge`, `reranker`, `reader` and `steps` are settings of such a model, else
     empty.
     """
 

@@ -58,9 +58,12 @@ class Batcher:
 
     A batch holds requests of one lane, in order of arrival. A request whose future is cancelled leaves the
     queue, and a batch ends (`check_cancelled`) when all of its requests are cancelled.
+
+    `name` is that of the encoder in the metrics.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self.name = name
         self._changed = threading.Condition()
         self._queue: list[_Request] = []
         self._is_running = self._has_company = False
@@ -77,6 +80,8 @@ class Batcher:
         Raises:
             ServingError: If the queue is full.
         """
+        from entail.runtime.metrics import WAITING
+
         request = _Request(tuple(texts), lane, encode)
         with self._changed:
             if self.waiting + len(texts) > QUEUE:
@@ -87,6 +92,7 @@ class Batcher:
                 self._is_running = True
                 threading.Thread(target=self._work, name="encode", daemon=True).start()
             self._changed.notify_all()
+            WAITING.labels(self.name).inc(len(texts))
         return request.future
 
     def _work(self) -> None:
@@ -95,6 +101,8 @@ class Batcher:
 
     def _next(self) -> list[_Request]:
         """Wait for requests and return a batch of them; an empty one ends the thread."""
+        from entail.runtime.metrics import BATCHES, WAITING
+
         with self._changed:
             self._changed.wait_for(lambda: self._queue, _LINGER)
             if self._has_company:
@@ -107,10 +115,18 @@ class Batcher:
                 if fits and not request.future.done():
                     batch.append(request)
                     room, chars = room - count, chars - size
-            self._queue = [r for r in self._queue if r not in batch and not r.future.done()]
+            left = [r for r in self._queue if r not in batch and not r.future.done()]
+            WAITING.labels(self.name).dec(_count(self._queue) - _count(left))
+            self._queue = left
             self._has_company = len(batch) > 1 or bool(self._queue)
             self._is_running = bool(batch)
+            if batch:
+                BATCHES.labels(self.name, "api").observe(_count(batch))
             return batch
+
+
+def _count(requests: Sequence[_Request]) -> int:
+    return sum(len(request.texts) for request in requests)
 
 
 def _run(batch: Sequence[_Request]) -> None:

@@ -18,6 +18,7 @@ from entail.encoders.device import give_back_memory
 from entail.encoders.encoder import BiEncoder, Floats
 from entail.encoders.gaussian.distributions import EncodesGaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.towers import Towers
 from entail.errors import EncoderError, EntailError
 from entail.index.factory import LEXICAL, retriever
 from entail.index.gaussian import Direction, GaussianIndex
@@ -26,7 +27,7 @@ from entail.judge.judges import NliJudge
 from entail.judge.steps import StepVerifier
 from entail.progress import ProgressCallback
 from entail.runtime.batching import Batcher, Lane, current_call
-from entail.runtime.tasks import Task, TaskGroup, failed, finish
+from entail.runtime.tasks import CACHE, Task, TaskGroup, failed, finish
 
 SHARED_WORDS = "+bm25"
 """Suffix of an encoder's name for a hybrid with BM25, as in `entail.index.factory`."""
@@ -38,19 +39,21 @@ WARM_AFTER = 0.3
 INDEXES = TaskGroup("indexes", failure="the index could not be built")
 """Indexes by retriever, its revision, corpus content, and direction of an index of Gaussians."""
 
-_CROSS = TaskGroup("cross-encoders", failure="the model could not be loaded")
+CROSS = TaskGroup("cross-encoders", failure="the model could not be loaded")
 """Judges and re-rankers by name and revision."""
 
 
 class SharedEncoder(BiEncoder):
     """The process's copy of an encoder, which encodes texts of several requests over HTTP together.
 
-    Pages and the construction of an index bypass its queue, one forward pass at a time.
+    Pages and the construction of an index bypass its queue, one forward pass at a time. `since` and `used`
+    are the times at which its weights were loaded and last used, in seconds since 1970.
     """
 
     def __init__(self, encoder: str | EncoderEntry) -> None:
         super().__init__(encoder)
-        self.batcher = Batcher()
+        self.batcher = Batcher(self.name)
+        self.since = self.used = 0.0
 
     def encode(
         self,
@@ -63,6 +66,9 @@ class SharedEncoder(BiEncoder):
         """Return vectors, shape (texts, d); see `BiEncoder.encode`."""
         call, lane = current_call.get(None), Lane(tower, normalised)
         if call is None or not texts:
+            from entail.runtime.metrics import BATCHES
+
+            BATCHES.labels(self.name, "pages").observe(len(texts))
             return self.encode_now(texts, lane, progress=progress)
         return call.result(self.batcher.submit(texts, lane, self.encode_now))
 
@@ -71,6 +77,12 @@ class SharedEncoder(BiEncoder):
     ) -> Floats:
         """Return vectors without waiting for other requests."""
         return super().encode(texts, lane.tower, normalised=lane.normalised, progress=progress)
+
+    def _loaded(self) -> Towers:
+        towers = super()._loaded()
+        self.used = time.time()
+        self.since = self.since or self.used
+        return towers
 
 
 class ModelCache:
@@ -85,6 +97,7 @@ class ModelCache:
         self._making: dict[tuple[str, str], threading.Lock] = {}
         self._built: WeakSet[PremiseIndex] = WeakSet()
         self._warmed: set[str] = set()
+        self._corpora: dict[str, str] = {}
 
     def get_or_start(
         self, name: str, corpus: Corpus, *, direction: Direction = "entailing", wait: float = 1.0
@@ -139,6 +152,16 @@ class ModelCache:
                 self._encoders[name] = entry.revision, encoder
             return encoder
 
+    @property
+    def encoders(self) -> list[SharedEncoder]:
+        """Encoders whose weights are in memory."""
+        with self._lock:
+            return [encoder for _, encoder in self._encoders.values() if encoder.loaded]
+
+    def corpus_name(self, corpus_hash: str) -> str:
+        """Return the name of a corpus that has an index."""
+        return self._corpora.get(corpus_hash, "")
+
     def loaded(self, name: str) -> SharedEncoder | None:
         """Return an encoder whose weights are in memory, None if they are not."""
         with self._lock:
@@ -152,11 +175,13 @@ class ModelCache:
                 task.cancelled.set()
 
     def release(self, name: str) -> None:
-        """Free an encoder and its indexes; the next search loads it again."""
+        """Free a model and all values in memory that were made by it; the next use loads it again."""
         with self._lock:
             self._encoders.pop(name, None)
-        keys = [key for key in INDEXES.tasks() if isinstance(key, tuple)]
-        INDEXES.drop(*(key for key in keys if key[0].partition("+")[0] == name))
+        with CACHE.lock:
+            for key, task in list(CACHE.tasks.items()):
+                if task.done.is_set() and _mentions(key, name):
+                    del CACHE.tasks[key]
         gc.collect()
         give_back_memory()
 
@@ -200,7 +225,15 @@ class ModelCache:
                 index.prepare(direction)
             with self._lock:
                 self._built.add(index)
+                self._corpora[corpus.hash] = corpus.name
             return index
+
+
+def _mentions(key: object, name: str) -> bool:
+    """Return whether a key of the cache has a model by its name, its revision, or as part of a retriever."""
+    if isinstance(key, tuple):
+        return any(_mentions(part, name) for part in key)
+    return isinstance(key, str) and (key == name or key.startswith((f"{name}+", f"{name}@")))
 
 
 def model_revision(name: str) -> str | None:
@@ -224,7 +257,7 @@ def load_reranker(name: str, revision: str) -> Reranker:
     Raises:
         EncoderError: If it cannot be loaded.
     """
-    return finish(_CROSS.get_or_start(("reranker", name, revision), lambda _: Reranker(name), wait=0))
+    return finish(CROSS.get_or_start(("reranker", name, revision), lambda _: Reranker(name), wait=0))
 
 
 def load_judge(name: str) -> NliJudge:
@@ -233,7 +266,7 @@ def load_judge(name: str) -> NliJudge:
     Raises:
         EncoderError: If it cannot be loaded.
     """
-    return finish(_CROSS.get_or_start(("judge", name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
+    return finish(CROSS.get_or_start(("judge", name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
 
 
 def load_verifier(name: str) -> StepVerifier:
@@ -243,7 +276,7 @@ def load_verifier(name: str) -> StepVerifier:
         EncoderError: If it cannot be loaded.
     """
     return finish(
-        _CROSS.get_or_start(("steps", name, judge_stamp(name)), lambda _: StepVerifier(name), wait=0)
+        CROSS.get_or_start(("steps", name, judge_stamp(name)), lambda _: StepVerifier(name), wait=0)
     )
 
 

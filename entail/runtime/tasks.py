@@ -7,11 +7,12 @@ import gc
 import logging
 import sys
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Final, Generic, TypeVar, cast
 
 from entail.cancellation import cancelled_by
@@ -37,6 +38,7 @@ class Task(Generic[_Value]):
     """A value in the making: its progress, then the value of some bytes or the error, when `done` is set.
 
     Setting `cancelled` ends it at its next report of progress; it starts again once that is cleared.
+    `since` and `used` are the times of its start and of its last use, in seconds since 1970.
     """
 
     progress: Progress | None = None
@@ -45,6 +47,8 @@ class Task(Generic[_Value]):
     done: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
     size: int = _ENTRY_BYTES
+    since: float = field(default_factory=time.time)
+    used: float = field(default_factory=time.time)
 
     def check(self) -> None:
         """Raise `EntailError` if the task is cancelled."""
@@ -121,6 +125,7 @@ class TaskGroup:
                 name, args = f"task {full_key!r:.40}", (full_key, task, make)
                 threading.Thread(target=self._run, args=args, name=name, daemon=True).start()
             CACHE.tasks.move_to_end(full_key)
+            task.used = time.time()
         task.done.wait(wait)
         return cast(Task[_Value], task)  # a key stands for one kind of value
 
@@ -187,30 +192,33 @@ def finish(task: Task[_Value]) -> _Value:
     return cast(_Value, task.value)
 
 
-def size_in_bytes(value: object) -> int:
+def size_in_bytes(value: object, *, without: Sequence[object] = ()) -> int:
     """Return an estimate of the bytes that a value takes.
 
     An object that states its size is believed: `nbytes` of arrays and tensors, or `size_bytes`. Of other
     objects all that they refer to is added up, each object once. Of a long container `_SAMPLE` elements stand
-    for the others. Modules, classes and functions count nothing. What several values share, such as the base
-    of two adapters, counts for each of them.
+    for the others. Modules and classes count nothing, of a function counts what it closes over. What several
+    values share, such as the base of two adapters, counts for each of them, but for the objects of `without`.
 
     >>> import numpy as np
     >>> size_in_bytes(np.zeros((10, 4), dtype=np.float32))
     160
     """
-    return round(_measure(value, set()))
+    return round(_measure(value, set(map(id, without))))
 
 
 def _measure(value: object, visited_ids: set[int]) -> float:
-    if id(value) in visited_ids or isinstance(value, (type, ModuleType, FunctionType, MethodType)):
+    if id(value) in visited_ids or isinstance(value, (type, ModuleType)):
         return 0
     visited_ids.add(id(value))
     for name in ("nbytes", "size_bytes"):
         stated = getattr(value, name, None)
         if isinstance(stated, int):
             return stated
-    parts = gc.get_referents(value)
+    if isinstance(value, FunctionType):
+        parts: list[object] = list(value.__closure__ or ())
+    else:
+        parts = gc.get_referents(value)
     share = max(1.0, len(parts) / _SAMPLE)
     own: float = sys.getsizeof(value, _ENTRY_BYTES)
     return own + share * sum(_measure(part, visited_ids) for part in parts[:_SAMPLE])

@@ -16,6 +16,7 @@ from entail.errors import SettingsError
 from entail.serving import routes
 from entail.serving.admission import AccessMiddleware
 from entail.serving.errors import add_error_handlers, error_responses
+from entail.serving.metrics import MetricsMiddleware, monitoring
 from entail.serving.service import Service
 from entail.settings import load_settings
 from entail.version import __version__
@@ -65,12 +66,16 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
-    for router in (routes.queries, routes.state):
+    for router in (routes.queries, routes.state, monitoring):
         app.include_router(router, dependencies=[Depends(_BEARER)], responses=error_responses(401))
     app.include_router(routes.public)
     add_error_handlers(app)
     public = frozenset(route.path for route in routes.public.routes if isinstance(route, APIRoute))
     app.add_middleware(AccessMiddleware, token=token, public=public)
+    counted = {
+        route.path for route in routes.queries.routes + routes.state.routes if isinstance(route, APIRoute)
+    }
+    app.add_middleware(MetricsMiddleware, endpoints=frozenset(counted))
     return app
 
 

@@ -118,6 +118,10 @@ class Client:
         """Return version, encoders, scorers, corpora and limits of the server."""
         return self.ask("/info", None, messages.Info)
 
+    def metrics(self) -> str:
+        """Return the metrics of the server in the text format of Prometheus."""
+        return self._request("/metrics", None).text
+
     def ask(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         """Send a request and return the answer; for endpoints without a method here."""
         for attempt in range(1, self._attempts + 1):
@@ -134,8 +138,14 @@ class Client:
         return self.ask("/encode", request, messages.EncodeAnswer)
 
     def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
+        response = self._request(path, None if message is None else message.model_dump_json())
         try:
-            content = None if message is None else message.model_dump_json()
+            return answers.model_validate_json(response.content)
+        except ValidationError as error:
+            raise self._strange(response) from error
+
+    def _request(self, path: str, content: str | None) -> httpx2.Response:
+        try:
             response = self._http.request("GET" if content is None else "POST", path, content=content)
         except httpx2.HTTPError as error:
             # Not chained: the client's errors hold the request with its token.
@@ -144,13 +154,12 @@ class Client:
                 f"expected an answer of {self._url}, found {type(error).__name__}; is `entail serve` there?"
             )
             raise ServingError(text, kind=kind, status=0) from None
+        if response.is_success:
+            return response
         try:
-            if response.is_success:
-                return answers.model_validate_json(response.content)
             detail = messages.ErrorReply.model_validate_json(response.content).error
         except ValidationError as error:
-            text = f"expected an answer of entail's API from {self._url}, found one of another server"
-            raise ServingError(text, kind="strange", status=response.status_code) from error
+            raise self._strange(response) from error
         seconds = response.headers.get("retry-after", "")
         again = response.status_code in (429, 503) and seconds.isascii() and seconds.isdigit()
         raise ServingError(
@@ -160,6 +169,10 @@ class Client:
             field=detail.field,
             retry_after=float(seconds) if again else None,
         )
+
+    def _strange(self, response: httpx2.Response) -> ServingError:
+        text = f"expected an answer of entail's API from {self._url}, found one of another server"
+        return ServingError(text, kind="strange", status=response.status_code)
 
 
 def _make(kind: type[Answer], **fields: object) -> Answer:

@@ -89,6 +89,7 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
     if source.info is None:
         index = model_cache().build(name, corpus, cached=False)
     else:
+        service.remember(source.info.name, request.queries)
         index = service.index(name, corpus, current_call.get(), direction=way)
     if request.reranker is not None:
         index = rerank(index, corpus, service.reranker(request.reranker))

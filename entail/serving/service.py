@@ -8,6 +8,7 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import cached_property
@@ -38,6 +39,8 @@ CATALOGUE_SECONDS = 2.0
 
 RETRY_SECONDS = 30.0
 """Seconds until an encoder that could not be loaded is tried again."""
+
+_RECENT: deque[tuple[str, str]] = deque(maxlen=200)
 
 _log = logging.getLogger("entail.serving")
 
@@ -154,6 +157,10 @@ class Service:
         hybrids = [name + HYBRID for name in self.entries(gaussian=False)]
         return [*LEXICAL, *self.entries(), *hybrids]
 
+    def remember(self, corpus: str, queries: Sequence[str]) -> None:
+        """Keep the last searches of corpora in memory, to be replayed by another retriever."""
+        _RECENT.extend((corpus, query) for query in queries)
+
     def corpora(self) -> list[CorpusInfo]:
         """Return the corpora of the database but for archived ones."""
         return self._store.corpora()
@@ -197,6 +204,11 @@ class Service:
         if not database.read_only:
             seed_sample(database)
         return CorpusStore(database)
+
+
+def recent_searches() -> list[tuple[str, str]]:
+    """Return the last searches of this process over HTTP: name of the corpus and query, the newest first."""
+    return list(_RECENT)[::-1]
 
 
 def _check_served(kind: str, name: str, names: Collection[str]) -> None:

@@ -231,6 +231,7 @@ STATUSES = {
     "/health": GET,
     "/health/ready": GET,
     "/info": {*GET, 401, 504},
+    "/metrics": {*GET, 401, 504},
 }
 
 

@@ -1,0 +1,131 @@
+"""Models and indexes in the memory of this process: list, load and free them, and choose their device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from entail.encoders.device import device_name
+from entail.runtime.chains import SCORERS, take_scorer
+from entail.runtime.machine import list_gpus
+from entail.runtime.models import CROSS, INDEXES, load_judge, load_reranker, model_cache
+from entail.runtime.tasks import CACHE, Task, finish, size_in_bytes
+
+INDEX, JUDGE = "index", "judge"
+"""Kinds in memory besides the roles `retriever`, `direction`, `chains` and `reranker`."""
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Model or index in memory; an index has the name of its corpus.
+
+    `size` is in bytes, `since` and `used` are in seconds since 1970.
+    """
+
+    kind: str
+    name: str
+    revision: str
+    device: str
+    corpus: str
+    size: int
+    since: float
+    used: float
+
+
+def list_residents() -> list[Resident]:
+    """Return the models and indexes in the memory of this process."""
+    encoders = model_cache().encoders
+    residents = [
+        Resident(
+            "direction" if encoder.entry.gaussian is not None else "retriever",
+            encoder.name,
+            encoder.revision,
+            encoder.device,
+            "",
+            size_in_bytes(encoder, without=[encoder.batcher]),
+            encoder.since,
+            encoder.used,
+        )
+        for encoder in encoders
+    ]
+
+    def add(
+        kind: str, name: str, revision: str, task: Task[Any], *, device: str = "", corpus: str = ""
+    ) -> None:
+        size = size_in_bytes(task.value, without=encoders)
+        device = device or device_name()
+        residents.append(Resident(kind, name, revision, device, corpus, size, task.since, task.used))
+
+    tasks: dict[tuple[str, Any], Task[Any]]
+    with CACHE.lock:
+        tasks = dict(CACHE.tasks.items())
+    for (group, key), task in tasks.items():
+        if task.value is None:
+            continue
+        if group == INDEXES.name:
+            corpus = model_cache().corpus_name(key[2])
+            add(INDEX, key[0], task.value.manifest.revision, task, device="cpu", corpus=corpus)
+        elif group == CROSS.name:
+            add(key[0], key[1], task.value.revision, task)
+        elif group == SCORERS.name:
+            add("chains", key[0], task.value.revision, task)
+    return residents
+
+
+class MemoryCollector:
+    """Collector of `list_residents`, and of the memory of GPUs, for a registry of `prometheus_client`."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the gauges as they are now."""
+        labels = ("kind", "name", "revision", "device", "corpus")
+        size = GaugeMetricFamily("entail_model_bytes", "Bytes of a model or index in memory", labels=labels)
+        since = GaugeMetricFamily("entail_model_loaded_seconds", "Time of loading, since 1970", labels=labels)
+        used = GaugeMetricFamily(
+            "entail_model_used_seconds", "Time of the last use, since 1970", labels=labels
+        )
+        for resident in list_residents():
+            values = [getattr(resident, name) for name in labels]
+            size.add_metric(values, resident.size)
+            since.add_metric(values, resident.since)
+            used.add_metric(values, resident.used)
+        yield from (size, since, used)
+        memory = GaugeMetricFamily("entail_gpu_bytes", "Memory of a GPU", labels=["gpu", "of"])
+        for number, gpu in enumerate(list_gpus()):
+            memory.add_metric([f"{number} {gpu.name}", "used"], gpu.used)
+            memory.add_metric([f"{number} {gpu.name}", "total"], gpu.total)
+        yield memory
+
+
+def load(kind: str, name: str, revision: str) -> None:
+    """Load a model of a role and let it read a text, so that the next request is answered at once.
+
+    Raises:
+        EntailError: If it cannot be loaded.
+    """
+    texts = ["a text"]
+    if kind == "reranker":
+        load_reranker(name, revision).score(texts[0], texts)
+    elif kind == JUDGE:
+        load_judge(name).entailment(texts, texts)
+    elif kind == "chains":
+        finish(take_scorer(name, revision, wait=0))
+    else:
+        model_cache().encoder(name).encode(texts, "query", normalised=False)
+
+
+def list_devices() -> list[str]:
+    """Return the devices of this machine that a model can use."""
+    import torch
+
+    return ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+
+
+def use_device(device: str) -> None:
+    """Run all models of this process on a device from now on; they are loaded again at their next use."""
+    os.environ["ENTAIL_DEVICE"] = device_name(device)
+    for resident in list_residents():
+        model_cache().release(resident.name)
