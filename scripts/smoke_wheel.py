@@ -19,7 +19,19 @@ from pathlib import Path
 from app_browser import APP, FLAGS, HEALTH, PATIENCE, find_chromium, new_session, start, stop
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-PAGES = ("", "Trees", "Corpora", "Compare", "Direction", "Chains", "Claims", "Results", "Models", "Operator")
+PAGES = (
+    "",
+    "Trees",
+    "Corpora",
+    "Compare",
+    "Direction",
+    "Chains",
+    "Claims",
+    "Results",
+    "Models",
+    "Serving",
+    "Operator",
+)
 SIDEBAR = "rgb(243, 245, 248)"
 """Colour of the sidebar in the light theme of the product; Streamlit's own differs."""
 

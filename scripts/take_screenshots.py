@@ -29,6 +29,7 @@ PAGES = {
     "claims": "Claims",
     "results": "Results",
     "models": "Models",
+    "serving": "Serving",
     "operator": "Operator",
 }
 SIZES = {"": (1400, 900), "-phone": (420, 860)}

@@ -17,6 +17,8 @@ from entail.encoders.cross.reranker import reranker_revisions
 from entail.errors import EncoderError, PromotionError
 from entail.judge.judges import SHIPPED as PACKAGED_JUDGE
 from entail.judge.judges import list_judges
+from entail.judge.steps import SHIPPED as PACKAGED_CHECK
+from entail.judge.steps import list_verifiers
 from entail.training.cards.figures import Task
 from entail.training.method import Role
 
@@ -52,9 +54,9 @@ def _encoders(*, gaussian: bool) -> dict[str, str]:
     }
 
 
-def _judges() -> dict[str, str]:
+def _judges(list_names: Callable[[], list[str]]) -> dict[str, str]:
     revisions = {}
-    for name in list_judges():
+    for name in list_names():
         with contextlib.suppress(EncoderError, OSError):  # it is being replaced, or its base is gone
             if (folder := cross_folder(name)) and (card := read_card(folder, name)):
                 parts = cross_parts(folder, card, download=False)
@@ -91,7 +93,16 @@ ROLES: Mapping[Role, RoleRecord] = {
         packaged=PACKAGED_JUDGE,
         task_of_figures="entailment",
         method="judge",
-        list_usable=_judges,
+        list_usable=partial(_judges, list_judges),
+    ),
+    "steps": RoleRecord(
+        title="Check of steps",
+        task="tells whether premises explain a conclusion",
+        use="The Trees page checks steps by it.",
+        packaged=PACKAGED_CHECK,
+        task_of_figures="steps",
+        method="judge",
+        list_usable=partial(_judges, list_verifiers),
     ),
     "direction": RoleRecord(
         title="Encoder of direction",

@@ -85,7 +85,10 @@ def lifespan(service: Service | None) -> Callable[[st.App], AbstractAsyncContext
     @asynccontextmanager
     async def run(_: st.App) -> AsyncIterator[None]:
         if service is not None:
+            from entail.serving.history import local_history
+
             service.start()
+            local_history()
         yield
         if service is not None:
             await run_in_threadpool(service.close)

@@ -60,12 +60,18 @@ def seed_sample(database: Database) -> None:
         acts = [unfold(tree, corpus=corpus) for tree in bundle.trees()]
         licence = "Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)"
         source = "EntailmentBank and WorldTree, Allen Institute for AI"
-        by = {"author": SAMPLE_AUTHOR, "corpus_id": bundle.id}
         try:
             with database.writing(wait_seconds=database.wait_seconds) as connection:
                 if not _is_seeded(connection, bundle):
-                    insert_corpus(connection, corpus, licence=licence, source=source, **by)
-                    insert_trees(connection, acts, example=True, **by)
+                    insert_corpus(
+                        connection,
+                        corpus,
+                        author=SAMPLE_AUTHOR,
+                        corpus_id=bundle.id,
+                        licence=licence,
+                        source=source,
+                    )
+                    insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=bundle.id, example=True)
         except DatabaseError:
             with database.reading() as connection:
                 if not _is_seeded(connection, bundle):  # else another process was quicker

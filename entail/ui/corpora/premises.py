@@ -132,7 +132,6 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             st.session_state[_IMPORTED] = done + 1
             preselect("corpus", info.id)
             st.rerun()
-        bar.empty()
 
 
 def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -> str | None:

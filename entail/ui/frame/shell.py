@@ -40,6 +40,7 @@ PAGES: Final = (
     PageRecord("Claims", "pages/Claims.py", ":material/live_help:", "Explore"),
     PageRecord("Results", "pages/Results.py", ":material/insights:", "Explore"),
     PageRecord("Models", "pages/Models.py", ":material/model_training:", "Operate"),
+    PageRecord("Serving", "pages/Serving.py", ":material/dns:", "Operate"),
     PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Operate"),
 )
 """All pages in the order of the navigation, those of a group together."""

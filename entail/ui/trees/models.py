@@ -197,9 +197,9 @@ class StepCheck:
 
 
 def current_check() -> StepCheck | None:
-    """Return the first check that is installed; None without any."""
-    names = list_verifiers()
-    return StepCheck(names[0], judge_stamp(names[0])) if names else None
+    """Return the active check; None if none is installed."""
+    name = active_name("steps", list_verifiers())
+    return StepCheck(name, judge_stamp(name)) if name else None
 
 
 def step_of(tree: Tree, node: Node) -> Step:

@@ -1,0 +1,193 @@
+"""Traffic view of the Serving page: rate, latency, errors, queues and batches of the last minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from entail.operations.storage import in_words
+from entail.serving.history import Sample, Traffic, split_traffic
+from entail.ui.components.elements import draw_error, draw_table, pick_view
+from entail.ui.serving.target import Target, draw_api_off
+from entail.ui.shared.chart_marks import SERIES
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.text import label
+
+WINDOWS = {"15 min": 900, "1 h": 3_600, "6 h": 21_600, "24 h": 86_400}
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+_REQUESTS, _SECONDS, _BATCH = "entail_requests_total", "entail_request_seconds", "entail_batch_texts"
+_ALL = "all"
+_STEPS = 60
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (4, 1))
+
+
+def draw_traffic(target: Target) -> None:
+    """Draw the traffic, renewed every few seconds."""
+    if target.is_own and not target.url:
+        draw_api_off()
+    window = pick_view(
+        "Window", tuple(WINDOWS), default="15 min", key="serving_window", persist_state="session"
+    )
+    _draw_live(target, WINDOWS[window])
+
+
+@st.fragment(run_every=5.0)
+def _draw_live(target: Target, seconds: int) -> None:
+    samples = target.history.samples(seconds)
+    if target.history.error is not None:
+        draw_error(target.history.error)
+    if not samples:
+        return
+    traffic = Traffic(samples[0], samples[-1])
+    endpoints = samples[-1].label_values(_REQUESTS, "endpoint")
+    _draw_figures(traffic)
+    if not endpoints:
+        st.caption("No request since the server started.")
+    else:
+        _draw_charts(samples, endpoints)
+        st.markdown("##### Endpoints")
+        draw_table(
+            pd.DataFrame([_endpoint_cells(traffic, endpoint) for endpoint in endpoints]), placeholder=""
+        )
+    if encoders := samples[-1].label_values(f"{_BATCH}_count", "encoder"):
+        st.markdown("##### Encoders")
+        draw_table(pd.DataFrame([_encoder_cells(traffic, encoder) for encoder in encoders]), placeholder="")
+    _draw_gpus(samples[-1])
+
+
+def _draw_figures(traffic: Traffic) -> None:
+    requests, seconds = traffic.count(_REQUESTS), max(traffic.seconds, 1.0)
+    with st.container(horizontal=True, gap="large"):
+        st.metric("Requests", f"{requests:,.0f}", width="content")
+        st.metric("Requests a second", f"{requests / seconds:.2f}", width="content")
+        for name, share in QUANTILES.items():
+            st.metric(f"Latency {name}", _milliseconds(traffic.quantile(_SECONDS, share)), width="content")
+        st.metric("Refused", f"{_statuses(traffic, '4'):,.0f}", width="content", help="Status 4xx.")
+        st.metric("Errors", f"{_statuses(traffic, '5'):,.0f}", width="content", help="Status 5xx.")
+    minutes = traffic.seconds / 60
+    st.caption(
+        f"Of the last {minutes:.0f} min. Renewed every 5 seconds." if minutes >= 1 else "Just started."
+    )
+
+
+def _statuses(traffic: Traffic, first: str, **labels: str) -> float:
+    statuses = traffic.last.label_values(_REQUESTS, "status")
+    return sum(traffic.count(_REQUESTS, status=s, **labels) for s in statuses if s.startswith(first))
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "none" if seconds is None else f"{1000 * seconds:,.0f} ms"
+
+
+def _draw_charts(samples: Sequence[Sample], endpoints: Sequence[str]) -> None:
+    steps = list(split_traffic(samples, _STEPS))
+    if not steps:
+        st.caption("The charts begin with the second sample, in 10 seconds.")
+        return
+    left, right = st.columns(2, gap="large")
+    rates = [
+        {"time": _time(step), "endpoint": name, "value": step.count(_REQUESTS, endpoint=name) / step.seconds}
+        for step in steps
+        for name in endpoints
+    ]
+    with left:
+        st.markdown("**Requests a second**")
+        st.altair_chart(_lines(rates, "endpoint", endpoints), height=240)
+    with right:
+        selected = str(st.session_state.get("serving_endpoint"))
+        labels = {"endpoint": selected} if selected in endpoints else {}
+        latencies = [
+            {"time": _time(step), "quantile": name, "value": 1000 * value}
+            for step in steps
+            for name, share in QUANTILES.items()
+            if (value := step.quantile(_SECONDS, share, **labels)) is not None
+        ]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("**Latency in milliseconds**", width="content")
+            st.selectbox(
+                "Endpoint",
+                [_ALL, *endpoints],
+                key="serving_endpoint",
+                label_visibility="collapsed",
+                width=160,
+            )
+        st.altair_chart(_lines(latencies, "quantile", list(QUANTILES), scale="symlog"), height=240)
+
+
+def _time(step: Traffic) -> datetime:
+    return datetime.fromtimestamp(step.last.at, UTC)
+
+
+def _lines(
+    rows: Sequence[dict[str, Any]],
+    series: str,
+    names: Sequence[str],
+    *,
+    scale: Literal["linear", "symlog"] = "linear",
+) -> Any:  # noqa: ANN401 - of Altair
+    colours = [SERIES[number % len(SERIES)] for number in range(len(names))]
+    dashes = [list(_DASHES[number % len(_DASHES)]) for number in range(len(names))]
+    return (
+        alt.Chart(pd.DataFrame(rows, columns=["time", series, "value"]))
+        .mark_line(point={"size": 18})
+        .encode(
+            x=alt.X("time:T", title=None),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(type=scale, domainMin=0)),
+            color=alt.Color(
+                f"{series}:N",
+                scale=alt.Scale(domain=list(names), range=colours),
+                legend=alt.Legend(orient="bottom", title=None),
+            ),
+            strokeDash=alt.StrokeDash(f"{series}:N", scale=alt.Scale(domain=list(names), range=dashes)),
+            tooltip=["time:T", f"{series}:N", alt.Tooltip("value:Q", format=".2f")],
+        )
+    )
+
+
+def _endpoint_cells(traffic: Traffic, endpoint: str) -> dict[str, Any]:
+    requests = traffic.count(_REQUESTS, endpoint=endpoint)
+    return {
+        "endpoint": endpoint,
+        "requests": f"{requests:,.0f}",
+        "a second": f"{requests / max(traffic.seconds, 1.0):.2f}",
+        **{
+            name: _milliseconds(traffic.quantile(_SECONDS, share, endpoint=endpoint))
+            for name, share in QUANTILES.items()
+        },
+        "refused": f"{_statuses(traffic, '4', endpoint=endpoint):,.0f}",
+        "errors": f"{_statuses(traffic, '5', endpoint=endpoint):,.0f}",
+        "in progress": f"{_sum(traffic.last, 'entail_requests_in_progress', endpoint=endpoint):,.0f}",
+    }
+
+
+def _encoder_cells(traffic: Traffic, encoder: str) -> dict[str, Any]:
+    batches = traffic.count(f"{_BATCH}_count", encoder=encoder, source="api")
+    texts = traffic.count(f"{_BATCH}_sum", encoder=encoder, source="api")
+    pages = traffic.count(f"{_BATCH}_sum", encoder=encoder, source="pages")
+    return {
+        "encoder": model_label(encoder),
+        "texts of requests": f"{texts:,.0f}",
+        "batches": f"{batches:,.0f}",
+        "texts a batch": f"{texts / batches:.1f}" if batches else "none",
+        "waiting texts": f"{_sum(traffic.last, 'entail_queue_texts', encoder=encoder):,.0f}",
+        "texts of pages and indexes": f"{pages:,.0f}",
+    }
+
+
+def _sum(sample: Sample, name: str, **labels: str) -> float:
+    return sum(sample.select(name, **labels).values())
+
+
+def _draw_gpus(sample: Sample) -> None:
+    for gpu in sample.label_values("entail_gpu_bytes", "gpu"):
+        used, total = (_sum(sample, "entail_gpu_bytes", gpu=gpu, of=of) for of in ("used", "total"))
+        st.progress(
+            used / total if total else 0.0,
+            text=f"GPU {label(gpu)}: {in_words(int(used))} of {in_words(int(total))} in use",
+        )

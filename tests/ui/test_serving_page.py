@@ -1,0 +1,228 @@
+"""Serving page: traffic, models in memory, requests to try, and the same searches by two retrievers."""
+
+import ast
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.registry.models import active, promote
+from entail.runtime.memory import list_residents, use_device
+from entail.runtime.models import model_cache
+from entail.serving.app import create_app
+from entail.serving.history import History, local_history
+from entail.serving.metrics import collect
+from entail.serving.service import Service
+from entail.ui.serving import target
+from entail.ui.serving.memory import LOADING
+from entail.ui.serving.replay import REPLAYS
+from entail.ui.shared.resources import Workspace
+from tests.serving.conftest import running, until
+from tests.ui.conftest import by, new_app, said
+
+TOKEN = "a-token-of-some-length"
+FACTS = ["ba be bi", "bo bu ca", "ce ci co", "cu da de"]
+
+
+@pytest.fixture
+def api(
+    shared: Workspace, tiny_home: Path, write_reranker: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[target.Target]:
+    """Return the API of this app on a port, over the corpus `four` and the models `tiny` and `reader`."""
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+    shared.corpora.add_corpus(Corpus.of("four", FACTS), author="Ada")
+    write_reranker("reader")
+    service = Service(["tiny"], corpora=shared.corpora)
+    history = History(collect)
+    monkeypatch.setattr(target, "local_history", lambda: history)
+    with running(create_app(service, token=TOKEN)) as (_, port, _):
+        until(lambda: service.reason is None)
+        own = target.Target(f"http://127.0.0.1:{port}", TOKEN, is_own=True)
+        monkeypatch.setattr(target, "own_target", lambda: own)
+        yield own
+
+
+def opened(view: str, author: str | None = "Ada", **state: Any) -> AppTest:
+    app = new_app()
+    if author:
+        by(app, author)
+    for key, value in {"serving_view": view, **state}.items():
+        app.session_state[key] = value
+    app = app.switch_page("pages/Serving.py").run()
+    assert not app.exception
+    return app
+
+
+def tables(app: AppTest) -> list[list[dict[str, Any]]]:
+    return [table.value.to_dict("records") for table in app.dataframe]
+
+
+def awaited(app: AppTest, group: Any) -> AppTest:
+    until(lambda: all(task.done.is_set() for task in group.tasks().values()))
+    app = app.run()
+    assert not app.exception
+    return app
+
+
+def test_traffic_by_endpoint_and_encoder(api: target.Target) -> None:
+    app = opened("Traffic")
+    before = {metric.label: metric.value for metric in app.metric}
+    with api.client(attempts=9) as client:
+        client.encode(["ba", "bo"])
+        client.search(["ba be"], premises=FACTS, k=2)
+        with pytest.raises(Exception, match="no encoder"):
+            client.encode(["ba"], encoder="none")
+    assert before["Requests"] == "0"
+    local = api.history
+    local._recent[-1] = local._recent[-1].__class__(local._recent[-1].at - 20, local._recent[-1].values)
+    app = app.run()
+    after = {metric.label: metric.value for metric in app.metric}
+    assert (after["Requests"], after["Refused"], after["Errors"]) == ("3", "1", "0")
+    endpoints, encoders = tables(app)
+    assert {row["endpoint"]: row["requests"] for row in endpoints}["/encode"] == "2"
+    assert {row["encoder"]: row["texts of requests"] for row in encoders}["tiny"] == "7"  # with the premises
+    assert len(app.get("vega_lite_chart")) == 2
+
+
+def test_models_are_loaded_and_freed(api: target.Target) -> None:
+    model_cache().release("tiny")
+    app = opened("Models")
+    options = {option.partition(": ")[2]: option for option in app.selectbox(key="serving_load").options}
+    for name in ("reader", "four"):
+        app.selectbox(key="serving_load").set_value(options[name])
+        app = awaited(app.run().button(key="serving_load_button").click().run(), LOADING)
+    assert {resident.kind for resident in list_residents()} == {"retriever", "index", "reranker"}
+    api.history._recent.clear()
+    (rows,) = tables(app.run())
+    assert {(row["kind"], row["corpus"]) for row in rows} >= {("Re-ranker", ""), ("Index", "four")}
+    app.selectbox(key="serving_release").set_value("reader")
+    app = app.run().button(key="serving_release_button").click().run()
+    assert "reader" not in {resident.name for resident in list_residents()}
+    app.selectbox(key="serving_device")
+    use_device("cpu")
+    assert not list_residents()
+    assert os.environ["ENTAIL_DEVICE"] == "cpu"
+
+
+def test_a_promotion_is_rolled_back_beside_its_traffic(
+    api: target.Target, trained: Callable[..., Path]
+) -> None:
+    trained("mine")
+    before = active().encoder
+    pointer = promote("mine", by="Ada", anyway=True)
+    assert opened("Models", author=None).button(key=f"serving_back-{pointer.number}").disabled
+    app = opened("Models")
+    app = app.button(key=f"serving_back-{pointer.number}").click().run()
+    assert not app.exception
+    assert active().encoder == before
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "expected"),
+    [
+        ("search", {"serving_queries": "ba be\nbo bu", "serving_corpus": "four", "serving_k": 2}, 4),
+        ("encode", {"serving_texts": "ba\nbe\nbi", "serving_encoder": "tiny"}, 3),
+        ("claim", {"serving_questions": "When did it sink?", "serving_answers": "in 1912"}, 1),
+        ("chain", {"serving_corpus": "four", "serving_scorer": "tfidf"}, None),
+        ("direction", {}, "error"),
+    ],
+)
+def test_each_endpoint_is_tried_and_its_call_repeats_it(
+    api: target.Target, name: str, fields: dict[str, Any], expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = opened("Try it", serving_try=name, **fields).button(key="serving_send").click().run()
+    assert not app.exception
+    if expected == "error":  # no encoder of Gaussians is served
+        assert app.error
+        return
+    (rows,) = tables(app)
+    assert rows
+    assert expected in (None, len(rows))
+    shell, python = (block.value for block in app.code)
+    assert TOKEN not in shell + python
+    environment = {**os.environ, "ENTAIL_SERVE_TOKEN": TOKEN}
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, env=environment)
+    answer = json.loads(app.json[0].value)
+    body = json.loads(shlex.split(shell)[-1])
+    assert (done.returncode, json.loads(done.stdout)) == (0, answer), body
+    if name == "encode":
+        monkeypatch.setenv("ENTAIL_SERVE_TOKEN", TOKEN)
+        code = compile(ast.parse(python), "call", "exec")
+        exec(code, {"print": lambda vectors: rows.append(vectors.shape)})
+        assert rows[-1][0] == 3
+
+
+def test_two_retrievers_answer_the_same_searches(api: target.Target) -> None:
+    app = opened(
+        "Compare",
+        replay_first="tfidf",
+        replay_second="tfidf",
+        replay_corpus="four",
+        replay_source="Own queries",
+        replay_own="ba be\nbo bu\nba be",
+    )
+    assert app.button(key="replay_start").disabled, "one and the same"
+    app.selectbox(key="replay_second").set_value("bm25")
+    app = awaited(app.run().button(key="replay_start").click().run(), REPLAYS)
+    ((task,),) = [tuple(REPLAYS.tasks().values())]
+    result: Any = task.value
+    assert (result.names, result.queries, result.overlap) == (
+        ("tfidf", "bm25"),
+        ("ba be", "bo bu"),
+        (1.0, 1.0),
+    )
+    assert (result.seconds > 0).all()
+    retrievers, queries = tables(app)
+    assert len({row["revision"] for row in retrievers}) == 2
+    assert len(queries) == 2
+    app = opened("Compare", replay_corpus="four", replay_source="Recent searches")
+    assert "Replay 2" in app.button(key="replay_start").label
+
+
+def test_another_server_by_url_and_token(api: target.Target) -> None:
+    app = opened("Traffic", serving_server=target.OTHER)
+    assert not app.metric
+    app.text_input(key="serving_url").set_value("file:///etc/passwd")
+    assert app.run().error
+    app.text_input(key="serving_url").set_value(api.url)
+    assert app.run().error, "without its token"
+    app.text_input(key="serving_token").set_value(TOKEN)
+    app = app.run()
+    assert not app.error
+    assert app.metric
+    app.session_state["serving_view"] = "Models"
+    app = app.run()
+    (rows,) = tables(app)
+    assert "tiny" in {row["name"] for row in rows}
+    assert not [button for button in app.button if str(button.key).startswith("serving_")]
+
+
+@pytest.mark.parametrize("variables", [{"ENTAIL_DEMO": "1"}, {"ENTAIL_OPERATORS": "ada@uni.example"}])
+def test_others_than_operators_only_read(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for view in ("Traffic", "Models", "Try it", "Compare"):
+        app = opened(view, serving_server=target.OTHER)
+        assert ":material/lock:" in said(app)
+        assert not app.text_input
+        assert not [button for button in app.button if str(button.key).startswith(("serving_", "replay_"))]
+
+
+def test_the_api_is_off_unless_started(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["app"])
+    assert not target.own_target().url
+    for view in ("Traffic", "Try it", "Compare"):
+        assert "entail app --api" in said(opened(view))
+    monkeypatch.setattr(sys, "argv", ["app", "--api"])
+    assert target.own_target().url.endswith("/api")
+    assert local_history() is local_history()
