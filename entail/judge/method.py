@@ -88,17 +88,32 @@ def preview(data: PairData, config: JudgeConfig) -> Preview:
 
 
 def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
-    """Return the text of a judge's card."""
+    """Return the text of the card of a judge, or of a check of steps."""
+    description = [
+        "It reads a premise and a hypothesis, and returns probabilities of entailment, neutral and "
+        "contradiction. It makes no sentence vectors."
+    ]
+    limitations = (
+        "It is small, and trained on captions and short English texts. Passages of a hundred words are "
+        "longer than most of its training data, and its probabilities are not calibrated on them: compare "
+        "them with each other, do not read them as frequencies."
+    )
+    if record.get("steps"):
+        description.append(
+            "It learnt from steps of trees: `entail.judge.steps.StepVerifier` combines it with the words "
+            "that premises and conclusion share, takes the best subset of the premises, and says "
+            "whether the step holds, does not hold yet, or cannot be told."
+        )
+        limitations = (
+            "It is small, and learnt from steps of elementary science. A step with one premise exchanged "
+            "for a very similar one passes often, and most steps that hold get no clear answer. The "
+            "probability is calibrated on as many steps that hold as do not."
+        )
     return CrossEncoderText(
-        kind="judge",
-        description=[
-            "It reads a premise and a hypothesis, and returns probabilities of entailment, neutral and "
-            "contradiction. It makes no sentence vectors."
-        ],
+        kind="check of steps" if record.get("steps") else "judge",
+        description=description,
         usage=f"entail evaluate nli --judge {name} --data PAIRS.jsonl",
-        limitations="It is small, and trained on captions and short English texts. Passages of a hundred "
-        "words are longer than most of its training data, and its probabilities are not calibrated on them: "
-        "compare them with each other, do not read them as frequencies.",
+        limitations=limitations,
         pipeline_tag="text-classification",
         tags=("natural-language-inference",),
     )
