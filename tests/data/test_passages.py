@@ -240,6 +240,7 @@ def test_beir_folders(tmp_path: Path) -> None:
             'who won\t"[""Rome\'s army"", \'it\']"\n"who said ""no"""\t[\'Ada\']\n',
             [("1", "who won", "Rome's army", "it"), ("2", 'who said "no"', "Ada")],
         ),
+        ("np.csv", 'question,answer\nwho won,"[\'it\' ""Rome\'s""]"\n', [("1", "who won", "it", "Rome's")]),
         ("a.tsv", "query_id\ttext\n7\twho won\n", [("7", "who won")]),
         ("a.csv", "qid,query\n7,who won\n", [("7", "who won")]),
         ("a.jsonl", '{"query_id": 7, "text": "who won"}\n', [("7", "who won")]),
@@ -293,6 +294,8 @@ def test_columns_that_are_not_read_are_named(
     [
         (read_passages, "pid\tsentence\n7\tice\n", 1),
         (read_passages, "docno,body\n7,ice\n", 1),
+        (read_passages, "# text = Ice melts.\n1\tIce\tice\tNOUN\n2\tmelts\tmelt\tVERB\n", 2),
+        (read_passages, "<DOC>\n<DOCNO>7</DOCNO>\nice\n</DOC>\n", 1),
         (read_passages, "7\thttp://ice\tIce\tice is cold\n", 1),
         (read_passages, "id\ttext\n7\tice\tmore\n", 2),
         (read_passages, "id\ttext\n7\tice\n8\n", 3),

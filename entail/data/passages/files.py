@@ -66,6 +66,7 @@ _NAMES = {name for parts in (QUESTION_PARTS, PASSAGE_PARTS) for names in parts.v
 _BY_LINE = (TAB, guess_delimiter(""))
 """Delimiters of tables whose rows are lines: tab, and that of a single column."""
 _SEP = re.compile(r'\s*"?sep=."?\s*', re.IGNORECASE)
+_PYTHON_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
@@ -222,6 +223,8 @@ def _format(path: Path) -> Format:
         return "beir"
     head = read_head(path, _HEAD)
     first = head.split("\n", 1)[0]
+    if head.startswith("<"):
+        raise FormatError("expected JSON, a table or lines, found XML or HTML", source=str(path), line=1)
     if not head.startswith("{"):
         return "dpr" if head.startswith("[") else "text"
     try:
@@ -301,11 +304,14 @@ def _rows_by_line(path: Path, names: list[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def _passage_lines(path: Path) -> Iterator[dict[str, str]]:
-    """Read a passage a line, where the first line has tabs after its id and perhaps before a title."""
+    """Read a passage a line, where the first line has tabs after its id and perhaps before a title.
+
+    Rows of anything else, such as the words of CoNLL-U, have more tabs.
+    """
     is_tsv = TAB in read_head(path, _HEAD).split("\n", 1)[0]
     for number, line in lines(path):
         cells = line.split(TAB) if is_tsv else ["", line]
-        if len(cells) > 1 and not any(cells[3:]):
+        if len(cells) > 1 and not any(cells[3:]) and (is_tsv or line.strip().count(TAB) < 2):
             title = cells[2].strip().strip('"') if len(cells) > 2 else ""
             yield {"id": cells[0].strip(), "text": cells[1], "title": title}
         elif line.strip():
@@ -349,7 +355,9 @@ def _answers(text: str) -> tuple[str, ...]:
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             value = None
         if isinstance(value, list):
-            return tuple(map(str, value))
+            # An array of NumPy has no commas, without which Python joins the texts.
+            strings = [match[0] for match in _PYTHON_STRING.finditer(text)]
+            return tuple(map(str, map(ast.literal_eval, strings) if len(strings) > len(value) else value))
     return (text,) if text else ()
 
 

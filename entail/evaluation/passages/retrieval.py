@@ -107,6 +107,8 @@ def evaluate_passages(
             f"their gold passages (such as {named}) are not in the pool: are both of the same release?"
             if named
             else "give the judgements that come with them, a file of question and passage ids: --qrels FILE"
+            if questions
+            else "no judgement is of one of them: have both the same ids of questions?"
         )
         raise EvaluationError(
             f"expected questions with an answer or a gold passage, found none of {len(questions):,}; {remedy}"
