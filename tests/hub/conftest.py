@@ -359,7 +359,10 @@ def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         whole = catalogue._folder_entry(home / "tiny", "tiny")
         return EncoderEntry(**{**vars(whole), "kind": "packaged", "licence": "apache-2.0"})
 
-    monkeypatch.setattr(catalogue, "_locate", lambda n: "packaged" if n == "tiny" else locate(n))
+    def locate_tiny(name: Any, **options: Any) -> Any:
+        return "packaged" if name == "tiny" else locate(name, **options)
+
+    monkeypatch.setattr(catalogue, "_locate", locate_tiny)
     monkeypatch.setattr(catalogue, "_packaged_entry", packaged)
     monkeypatch.setattr(catalogue, "verify", lambda _: None)
     for module in ("encoder", "stock"):
