@@ -195,8 +195,12 @@ def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
         if not download:
             return entry
         raise EncoderError(f"{error}; it is not in the local cache either") from error
-    revision = f"{hub_id}@{Path(folder).name}"
-    return replace(_folder_entry(Path(folder), entry.name), kind="hub", revision=revision)
+    fetched = fetch(_folder_entry(Path(folder), entry.name), download=download)
+    if fetched.revision is None:  # its base is not in the cache
+        return entry
+    commit, plus, base = Path(folder).name, *fetched.revision.partition("+")[1:]
+    own = "-own" if fetched.own_modules else ""
+    return replace(fetched, kind="hub", revision=f"{hub_id}@{commit}{own}{plus}{base}")
 
 
 def verify(entry: EncoderEntry) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from entail.arcf.scoring.scorer import list_scorers
@@ -66,6 +67,30 @@ def test_an_adapter_on_a_hub_model_has_its_revision_after_fetching(
     encoder = BiEncoder(entry, device="cpu")
     assert encoder.revision.endswith(f"+org/model@{hub.repositories['org/model'].head}")
     assert encoder.encode_queries(["ice is cold"]).shape == (1, encoder.dimension)
+
+
+def test_an_adapter_of_the_hub_is_fetched_with_its_base(
+    hub: Any, files: dict[str, bytes], home: Path, tmp_path: Path
+) -> None:
+    from peft import LoraConfig
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    modules: list[Any] = [Transformer(str(home / "tiny")), Pooling(16, "cls")]
+    model = SentenceTransformer(modules=modules, device="cpu")
+    model.add_adapter(LoraConfig(r=2, init_lora_weights=False, target_modules=["query"]))
+    model.save_pretrained(str(tmp_path / "own"), create_model_card=False)
+    saved = [path for path in (tmp_path / "own").rglob("*") if path.is_file()]
+    content = {path.relative_to(tmp_path / "own").as_posix(): path.read_bytes() for path in saved}
+    config = json.loads(content["adapter_config.json"]) | {"base_model_name_or_path": "org/model"}
+    hub.put("org/adapter", {**content, "adapter_config.json": json.dumps(config).encode()})
+    assert fetch(resolve("org/adapter"), download=False).revision is None
+    encoder = BiEncoder("org/adapter", device="cpu")
+    heads = [hub.repositories[name].head for name in ("org/adapter", "org/model")]
+    assert encoder.revision == "org/adapter@{}-own+org/model@{}".format(*heads)
+    assert fetch(resolve("org/adapter"), download=False) == encoder.entry
+    expected = model.encode(["ice is cold"], normalize_embeddings=True)
+    assert np.allclose(encoder.encode_queries(["ice is cold"]), expected, atol=1e-5)
 
 
 def test_a_list_fetches_nothing(
