@@ -89,7 +89,7 @@ def accepts(app: AppTest) -> list[Any]:
 
 def opens(app: AppTest) -> int:
     """Return the number of trees that can be opened."""
-    return sum(button.label == "Open" for button in app.button)
+    return len(buttons(app, "open-"))
 
 
 def keys(app: AppTest) -> set[str]:

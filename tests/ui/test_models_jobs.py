@@ -44,7 +44,7 @@ def test_the_list_has_the_queue_in_order_and_ended_jobs(view: View) -> None:
     offsets = [words.index(f"**{job.name}**") for job in waiting]
     assert offsets == sorted(offsets)
     assert "the loss is *no* number" in words
-    assert [b.label for b in app.button if str(b.key).startswith("open-")] == ["Open"] * 4
+    assert sum(str(b.key).startswith("open-") for b in app.button) == 4
     app.button(key=f"open-{failed.id}").click().run()
     assert app.query_params["job"] == failed.id
     assert "#### first" in said(app)

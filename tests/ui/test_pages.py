@@ -114,7 +114,7 @@ def test_a_new_tree_is_opened_again_where_the_change_of_page_was_lost(
 def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: str) -> None:
     app = on_tree(app, own)
     accept = accepts(app)
-    assert [b.label for b in accept] == ["1", "2", "3"]
+    assert [b.label.split()[0] for b in accept] == ["1", "2", "3"]
     app = accept[0].click().run()
     tree = shared.log.history(own).tree
     assert [tree.nodes[c].text for c in tree.root.children] == ["snow is a kind of ice"]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from entail.errors import EntailError, HubError
 from entail.statistics.paired import PairedDifference
-from entail.ui.components.inbox import read_assets
+from entail.ui.components.inbox import component, read_assets
 from entail.ui.shared.text import label
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ def toast_errors(prefix: str = "") -> Iterator[None]:
         yield
     except EntailError as error:
         st.toast(label(f"{prefix}{error}"), icon=":material/error:")
+
+
+def announce(text: str) -> None:
+    """Let screen readers say a text that has changed since the last run; nothing is to be seen."""
+    component("entail_announce", read_assets("announce.js"))(
+        key="announce", data={"text": text}, height="content"
+    )
 
 
 def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) -> _Option:  # noqa: ANN401 - of Streamlit

@@ -13,7 +13,7 @@ from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import toast_errors
 from entail.ui.shared.resources import jobs
-from entail.ui.shared.text import ago, label
+from entail.ui.shared.text import ago, label, spoken
 
 LIVE = 1.0
 """Seconds between two refreshes while a job is queued or running."""
@@ -157,7 +157,7 @@ def _draw_row(job: Job) -> None:
             st.markdown(f"**{label(job.name)}**", width="content")
             draw_badge(job)
             st.space("stretch")
-            if st.button("Open", key=f"open-{job.id}", help=f"Open {label(job.name)}"):
+            if st.button(spoken("Open", job.name), key=f"open-{job.id}", help=f"Open {label(job.name)}"):
                 open_job(job.id)
                 st.rerun()
         st.caption(describe_job(job))

@@ -13,11 +13,11 @@ from entail.runtime.tasks import Task
 from entail.trees.review.commands import PAGE, Command
 from entail.trees.review.provenance import ordinal
 from entail.trees.review.suggestions import Candidate
-from entail.ui.components.elements import pick_view
+from entail.ui.components.elements import announce, pick_view
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import reference_premises, retrievers
-from entail.ui.shared.text import label, marked, words_of
+from entail.ui.shared.text import label, marked, spoken, words_of
 from entail.ui.shared.waiting import draw_progress
 from entail.ui.trees.models import (
     ACTIVE,
@@ -108,6 +108,7 @@ def _draw_retriever(ranking: Ranking) -> None:
 
 def draw_candidates(page: TreePage) -> None:
     """Draw the candidates on the screen, or why there are none; those in reference trees are marked."""
+    announce(f"Saved: {page.history.describe(page.history.events[-1], with_author=True)}")
     if page.offer is not None and page.suggester is not None:
         if not _draw_proposals(page, page.offer, page.suggester):
             return
@@ -195,7 +196,7 @@ def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool
     key = f"{screen.tree_id}-{screen.selected}-{candidate.premise.key}-{page.corpus.hash[:8]}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
         st.button(
-            digit,
+            spoken(digit, f"{'Take out' if is_child else 'Accept'}: {candidate.premise.text}"),
             icon=":material/undo:" if is_child else ":material/check:",
             key=f"{'withdraw' if is_child else 'accept'}-{key}",
             disabled=page.is_locked or (is_child and not page.may_withdraw(candidate)),
@@ -212,7 +213,7 @@ def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool
             if notes := _notes(page, candidate, is_gold=is_gold):
                 st.caption(notes)
         st.button(
-            "",
+            spoken("", f"Reject: {candidate.premise.text}"),
             icon=":material/close:",
             key=f"reject-{key}",
             disabled=candidate.is_decided or page.is_locked,

@@ -29,7 +29,7 @@ from entail.ui.shared.start_question import (
     leave_question,
     smallest_example,
 )
-from entail.ui.shared.text import ago, label
+from entail.ui.shared.text import ago, label, spoken
 
 _CLAIM, _QUESTION = WAYS = ("A claim", "A question")
 """Sources of a hypothesis."""
@@ -227,7 +227,7 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
                 on_click=archive,
                 type="tertiary",
             )
-        if st.button("Open", key=f"open-{tree.id}"):
+        if st.button(spoken("Open", tree.hypothesis), key=f"open-{tree.id}"):
             show_tree(tree.id)
 
 
