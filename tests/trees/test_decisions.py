@@ -6,7 +6,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import TrainingError
-from entail.trees.log.acts import Accept, Act, Conclude, Create, Finish, Reject, Write
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Evidence, Finish, Reject, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import (
     DecisionCounts,
@@ -60,6 +60,16 @@ def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog)
     assert judgements.explains("root", E.text) is None
     assert judgements.explains("root", A.text) is None  # it was hung lower down since
     assert (judgements.roots, judgements.closed) == (("root",), False)
+
+
+def test_rejected_hits_of_own_words_are_no_training_data(log: TreeLog) -> None:
+    tree = grow(log, "root", Accept(node="n1", premise=A))
+    for base, (premise, own_words) in enumerate(((B, True), (C, False)), 2):
+        evidence = Evidence(
+            retriever="minilm", revision="1", corpus_version=1, query="my words", own_words=own_words
+        )
+        log.act(tree, Reject(node="n1", premise=premise), author="Ann", base=base, evidence=evidence)
+    assert set(judgements_of(log).rejected["root"]) == {C.text}
 
 
 def test_only_own_trees_on_this_corpus_count_archived_ones_too(log: TreeLog, corpus: str) -> None:

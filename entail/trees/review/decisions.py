@@ -45,25 +45,28 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
     """Return the judgements of all own trees, over one corpus or all; archived trees count, examples do not.
 
     All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
-    ones and those of `finish`. Unseen candidates count as neither, nor do pairs that are judged both ways.
+    ones and those of `finish`, but not those of hits for the author's own words. Unseen candidates count as
+    neither, nor do pairs that are judged both ways.
     """
     ids = (summary.id for summary in _own_trees(log, corpus_id))
-    trees = [history.tree for _, history in log.histories(ids)]
-    pairs = chain.from_iterable(map(_pairs_of, trees))
-    return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
+    trees = [(tree_id, history.tree) for tree_id, history in log.histories(ids)]
+    pairs = chain.from_iterable(_pairs_of(log, tree_id, tree) for tree_id, tree in trees)
+    return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for _, tree in trees))
 
 
 def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
     return log.trees(corpus_id=corpus_id, archived=None, examples=False)
 
 
-def _pairs_of(tree: Tree) -> Iterator[JudgedPair]:
+def _pairs_of(log: TreeLog, tree_id: str, tree: Tree) -> Iterator[JudgedPair]:
     """Yield the judged pairs of a tree: its edges, then its rejections, contradictions included."""
     for node in tree.nodes.values():
         for child in node.children:
             yield JudgedPair(node.text, tree.nodes[child].text, True)
-    for judgement in tree.judgements.values():
-        if not judgement.accepted:
+    rejections = [judgement for judgement in tree.judgements.values() if not judgement.accepted]
+    evidence = log.evidence(tree_id) if rejections else {}
+    for judgement in rejections:
+        if judgement.seq not in evidence or not evidence[judgement.seq].own_words:
             yield JudgedPair(judgement.query, judgement.premise.text, False)
 
 
@@ -89,7 +92,7 @@ def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
         if summary.steps or summary.judgements:
             version = (summary.seq, summary.changed_at)
             if summary.id not in cache or cache[summary.id][0] != version:
-                pairs = (_pairs_of(history.tree) for _, history in log.histories([summary.id]))
+                pairs = (_pairs_of(log, id, history.tree) for id, history in log.histories([summary.id]))
                 judgements = Judgements.of_pairs(chain.from_iterable(pairs))
                 cache[summary.id] = (version, _count(judgements))
             counts.append(cache[summary.id][1])
