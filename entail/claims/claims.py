@@ -22,6 +22,7 @@ from entail.claims.clauses import (
     order_relative,
 )
 from entail.claims.lexicon import CLASSES
+from entail.claims.openings import ask_directly, strip_labels
 from entail.claims.parse import ParsedQuestion, parse_question
 from entail.claims.rules import (
     COUNTS,
@@ -80,13 +81,13 @@ def existence_claim(question: str) -> Claim:
     """
     if len(question) > MAX_LENGTH:
         return Claim(question, write_sentence(f"There exists something known about {question}"), "general")
-    stem, options = choices(question)
+    stem, options = choices(strip_labels(question))
     if options and stem:
         inner = existence_claim(stem)
         *most, last = (text.rstrip(". ") for text in options.values())
         text = f"{inner.text.rstrip('.!')}: {', '.join(most)} or {last}."
         return replace(inner, question=question, text=text)
-    sentences = split_sentences(question)
+    sentences = split_sentences(stem)
     rule, parts = "general", []
     for index, sentence in enumerate(sentences):
         if index + 1 < len(sentences) and sentence.endswith((".", "!", '."', ".”")):
@@ -99,6 +100,7 @@ def existence_claim(question: str) -> Claim:
 
 def _claim_sentence(sentence: str) -> tuple[str, str]:
     """Return the claim of one sentence without its question mark, and the name of the rule."""
+    sentence = ask_directly(sentence)
     tokens = expand_contractions(tokenize(sentence))
     try:
         text, rule = _claim_tokens(tokens)
@@ -114,6 +116,8 @@ def _claim_tokens(tokens: Tokens) -> tuple[str, str]:
     requested = _claim_request(tokens) if first.low in CLASSES["requests"] and len(tokens) > 1 else None
     if requested:
         return requested
+    if first.low == "whether" and len(tokens) > 1:
+        return f"It is known whether {join(tokens[1:])}", "whether"
     parsed = parse_question(tokens)
     placed = parsed is not None and parsed.in_place and parsed.wh in {"what", "which", "whom"}
     if first.is_auxiliary and len(tokens) > 1 and not placed:
@@ -200,7 +204,8 @@ def state_answer(question: str, answer: str) -> Statement:
     >>> state_answer("How do plants make food?", "photosynthesis").text
     'There exists a known way in which plants make food: photosynthesis.'
     """
-    stem, options = choices(question[:MAX_LENGTH])
+    plain = strip_labels(question[:MAX_LENGTH])
+    stem, options = choices(plain)
     if options and stem and answer.strip():
         inner = state_answer(stem, options.get(answer.strip(" ().").upper(), answer))
         return replace(inner, question=question, answer=answer)
@@ -208,7 +213,8 @@ def state_answer(question: str, answer: str) -> Statement:
     bare = bare if bare.count(".") > 1 else bare.rstrip(".! ")
     if not any(character.isalnum() for character in bare):
         return Statement(question, answer, claim.text, claim.rule, "claim")
-    *context, last = split_sentences(question) or [""]
+    *context, last = split_sentences(plain) or [""]
+    last = ask_directly(last)
     short = len(bare.split()) <= MAX_ANSWER and len(question) <= MAX_LENGTH
     if not last or (short and has_verb(tokenize(f"x {bare}")[2:]) and not missing_words(question, bare)):
         return Statement(question, answer, write_sentence(bare), claim.rule, "answer")

@@ -12,6 +12,7 @@ from entail.claims.tags import Token, Tokens, has_verb
 
 _FOCUS = tags.PREPOSITIONS | CLASSES["focus"]
 _ADVERBIAL = tags.PREPOSITIONS | CLASSES["adverbial"]
+_SUBJECTS = tags.ARTICLES | tags.POSSESSIVES | tags.PERSONAL
 _BEFORE_PLACED = frozenset({"by", "of", "since", "from", "until", "for", "with", "to"})
 
 
@@ -168,6 +169,10 @@ def _find_noun_end(tail: Tokens) -> int:
     verb = find_finite_verb(tail, first=0 if tail and tail[0].is_auxiliary else 1)
     if verb is None:
         return len(tail)
+    # An indirect question has its subject before the verb: "which year | the mill was built".
+    subjects = (at for at in range(1, verb) if tail[at].low in _SUBJECTS and tail[at - 1].ends_noun_phrase)
+    if (subject := next(subjects, None)) is not None:
+        return subject
     fixed = tags.TIME_ADVERBS | {"all", "long"} if tail[verb].is_auxiliary else {"all"}
     while verb > 1 and tail[verb - 1].is_adverb and tail[verb - 1].low not in fixed:
         verb -= 1

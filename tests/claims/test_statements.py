@@ -43,6 +43,8 @@ STATEMENTS = [
         "inserted",
         "Jo drops a ball. Gravity makes it fall.",
     ),
+    ("3) Can you tell me who built the dam?", "beavers", "inserted", "Beavers built the dam."),
+    ("Q: When did the inn open? (2 marks)", "1881", "inserted", "The inn opened in 1881."),
     ("What melts? (A) ice (B) iron", "A", "inserted", "Ice melts."),
     ("What melts? (A) ice (B) iron", "(b)", "inserted", "Iron melts."),
     ("What firm owns the mine?", "K+S", "identified", "K+S is the firm that owns the mine."),
