@@ -21,17 +21,17 @@ app = typer.Typer()
 
 @command(app)
 def answer(
-    model: Annotated[
-        str,
-        "Reader (extractive QA) or generator (causal or sequence-to-sequence): a folder, a name "
-        "under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
-        "NAME",
-    ],
     passages: Annotated[
         list[Path],
         "Passages: SQuAD or DPR JSON, CSV, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
         "more files.",
     ],
+    model: Annotated[
+        str,
+        "Reader (extractive QA) or generator (causal or sequence-to-sequence): a folder, a name "
+        "under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
+        "NAME",
+    ] = "reader-minilm",
     question: Annotated[str | None, "One question."] = None,
     questions: Annotated[Path | None, "File of questions, with known answers if any; same formats."] = None,
     encoder: Annotated[str, "Retriever of passages: bm25, minilm, a folder or a Hub id.", "NAME"] = "bm25",

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakSet
 
+from entail.answering.reader import Reader
+from entail.answering.reader import load_reader as read_reader
 from entail.data.records import Corpus
 from entail.encoders.catalogue import EncoderEntry, Tower, model_folder, resolve
 from entail.encoders.cross.reranker import Reranker
@@ -40,7 +42,7 @@ INDEXES = TaskGroup("indexes", failure="the index could not be built")
 """Indexes by retriever, its revision, corpus content, and direction of an index of Gaussians."""
 
 CROSS = TaskGroup("cross-encoders", failure="the model could not be loaded")
-"""Judges and re-rankers by name and revision."""
+"""Judges, re-rankers and readers by name and revision."""
 
 
 class SharedEncoder(BiEncoder):
@@ -280,8 +282,19 @@ def load_verifier(name: str) -> StepVerifier:
     )
 
 
+def load_reader(name: str) -> Reader:
+    """Return the process's copy of a reader under `models/`, loaded at the first call.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    return finish(
+        CROSS.get_or_start(("reader", name, judge_stamp(name)), lambda _: read_reader(name), wait=0)
+    )
+
+
 def judge_stamp(name: str) -> int:
-    """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
+    """Return a stamp that changes when a judge or reader under `models/` is replaced; 0 for others."""
     try:
         return ((model_folder(name) or Path(name)) / "entail.json").stat().st_mtime_ns
     except (OSError, ValueError):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.answering.spans import TextSpan
 from entail.claims import existence_claim, state_answer
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
@@ -50,8 +51,9 @@ def passages(table: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without a judge, whatever is packaged."""
+    """Begin without a judge and a reader, whatever is packaged."""
     monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.fields.list_readers", list)
 
 
 @pytest.fixture
@@ -134,6 +136,30 @@ class Fake:
     def entailment(self, premises: Any, hypotheses: Any, *, progress: Any = None) -> Any:
         self.judged.extend(set(hypotheses))
         return np.array([0.9 if "Smiljan" in premise else 0.004 for premise in premises])
+
+
+class FakeReader:
+    """A reader that marks the third word of a passage, best where Smiljan is."""
+
+    def read(self, questions: Any) -> Any:
+        return [
+            [TextSpan(text.split()[2], 0, float("Smiljan" in text)) for text in passages]
+            for _, passages in questions
+        ]
+
+
+def test_each_list_has_the_answer_of_the_reader(
+    app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.ui.claims.fields.list_readers", lambda: ["mine"])
+    monkeypatch.setattr("entail.runtime.models.read_reader", lambda name: FakeReader())
+    app = on_claims(app, question="Where was Tesla born?", **five)
+    assert app.selectbox(key="claims_reader").value == "mine"
+    answers = list(app.table[0].value["answer"])
+    assert len(answers) == 4
+    assert answers[0] == "born (passage 1)"
+    app = settled(app.selectbox(key="claims_reader").set_value("nobody").run())
+    assert not app.table or "answer" not in app.table[0].value
 
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

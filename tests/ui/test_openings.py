@@ -106,6 +106,7 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("entail.ui.direction.views.ChosenEncoder.take", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
     monkeypatch.setattr("entail.ui.chains.page.take_scorer", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.ui.claims.fields.list_readers", list)
     yield
     waiting.error = EntailError("the test has ended")
     waiting.done.set()  # a comparison that waits for it holds the lock of scoring

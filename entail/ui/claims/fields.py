@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from entail.answering.reader import list_readers
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
@@ -21,7 +23,7 @@ from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
-PARTS = ("question", "answer", "over", "left", "right", "k", "by")
+PARTS = ("question", "answer", "over", "left", "right", "k", "by", "reader")
 
 LONGEST = 5000
 """Most characters of a question, an answer or a claim."""
@@ -129,12 +131,25 @@ def pick_pair() -> tuple[str, str]:
 def pick_judge() -> str | None:
     """Draw the field for the judge of the passages and return its name, None without one."""
     names = list_judges()
-    titles = {name: model_label(name) for name in names} | {_NOBODY: "None"}
-    first = active_name("judge", names) or _NOBODY
-    judge = LINK.pick("by", "Judge", titles, first, help="Gives P(passage entails claim).")
+    first = active_name("judge", names)
+    judge = _pick_model("by", "Judge", names, first=first, help_="Gives P(passage entails claim).")
     if not names:
         st.caption(
             ":material/info: No NLI cross-encoder yet. Train one with `entail train judge`, or pull one on "
             "the Models page."
         )
-    return None if judge == _NOBODY else judge
+    return judge
+
+
+def pick_reader() -> str | None:
+    """Draw the field for the reader of answers and return its name; None without one."""
+    names = list_readers()
+    if not names:
+        return None
+    return _pick_model("reader", "Reader", names, first=names[0], help_="Marks the answer in the passages.")
+
+
+def _pick_model(part: str, title: str, names: Sequence[str], *, first: str | None, help_: str) -> str | None:
+    titles = {name: model_label(name) for name in names} | {_NOBODY: "None"}
+    choice = LINK.pick(part, title, titles, first or _NOBODY, help=help_)
+    return None if choice == _NOBODY else choice

@@ -1,4 +1,4 @@
-"""Four passage lists, question and claim side by side, with verdicts of the judge and rank changes."""
+"""Four passage lists, question and claim side by side, with answers, verdicts and rank changes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from entail.answering.spans import TextSpan
 from entail.evaluation.passages.pool import (
     EXAMPLES,
     LIST_KEYS,
@@ -22,7 +23,7 @@ from entail.evaluation.passages.pool import (
 )
 from entail.judge.judges import THRESHOLD
 from entail.progress import ProgressCallback
-from entail.runtime.models import judge_stamp, load_judge, model_cache, model_revision
+from entail.runtime.models import judge_stamp, load_judge, load_reader, model_cache, model_revision
 from entail.runtime.tasks import Task, TaskGroup
 from entail.ui.claims.fields import LINK
 from entail.ui.claims.question import ClaimedQuestion
@@ -41,12 +42,22 @@ _READ = 2000
 _WAIT = 0.3
 """Seconds that the page waits for verdicts before it draws the lists without them."""
 
+Answers = Mapping[int, TextSpan]
+"""Position of a passage -> the words of it that answer the question best."""
+
+_ANSWERS = TaskGroup("claim answers", failure="the passages could not be read")
 _SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
 _SEARCHES = TaskGroup("claim searches", failure="the passages could not be searched")
 
 
-def draw_passages(pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], judge: str | None) -> None:
-    """Draw the passages that both retrievers find for question and claim."""
+def draw_passages(
+    pool: Pool,
+    claim_pair: ClaimedQuestion,
+    names: tuple[str, str],
+    judge: str | None,
+    reader: str | None = None,
+) -> None:
+    """Draw the passages that both retrievers find for question and claim, and the answer in each list."""
     k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
     lists = _find_lists(pool, claim_pair, names, k)
     if lists is None:
@@ -55,7 +66,8 @@ def draw_passages(pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str
         st.info("No passage shares a word with the query.", icon=":material/search_off:")
         return
     scores = _judge(pool, lists, claim_pair.hypothesis, judge)
-    _draw_overview(lists, scores)
+    answers = _read(pool, lists, claim_pair.question, reader)
+    _draw_overview(lists, scores, answers)
     if scores:
         st.caption(
             f"Judged: does the passage entail “{label(claim_pair.hypothesis.rstrip('.'), longest=300)}”?"
@@ -134,12 +146,35 @@ def take_scores(judge: str, passages: Sequence[str], claim: str) -> Task[list[Pa
     return _SCORES.get_or_start((judge, judge_stamp(judge), claim, tuple(texts)), make, wait=_WAIT)
 
 
-def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
-    """Return a row for each list: the rank of the first gold passage, and the passages that entail."""
+def _read(pool: Pool, lists: PassageLists, question: str, reader: str | None) -> Answers:
+    """Return the answers of the reader; draw the progress and return none while they are made."""
+    if reader is None:
+        return {}
+    texts = tuple(pool.corpus.texts[position] for position in lists.all_positions)
+
+    def make(report: ProgressCallback) -> list[TextSpan | None]:
+        return load_reader(reader).read([(question, texts)])[0]
+
+    task = _ANSWERS.get_or_start((reader, judge_stamp(reader), question, texts), make, wait=_WAIT)
+    spans = await_value(task, waiting=f"{label(model_name(reader))}: reading …", key="claims_reader_again")
+    return {at: span for at, span in zip(lists.all_positions, spans or (), strict=bool(spans)) if span}
+
+
+def overview(lists: PassageLists, scores: Scores, answers: Answers | None = None) -> list[dict[str, str]]:
+    """Return a row for each list: answer, rank of the first gold passage, and passages that entail."""
     rows = []
     for key in LIST_KEYS:
         first, positions = lists.first_gold(key), lists.positions[key]
         row = {"list": _list_name(lists, key)}
+        if answers:
+            best = max(
+                (at for at in positions if at in answers), key=lambda at: answers[at].score, default=None
+            )
+            row["answer"] = (
+                ""
+                if best is None
+                else f"{label(answers[best].text, longest=100)} (passage {positions.index(best) + 1})"
+            )
         if first is not None:
             row["answer at"] = f"{first:,}" if first else "not found"
         for judge, verdicts in scores.items():
@@ -153,10 +188,10 @@ def _list_name(lists: PassageLists, key: ListKey) -> str:
     return f"{model_name(lists.names[key[0]])}, {key[1]}"
 
 
-def _draw_overview(lists: PassageLists, scores: Scores) -> None:
+def _draw_overview(lists: PassageLists, scores: Scores, answers: Answers) -> None:
     import pandas as pd
 
-    rows = overview(lists, scores)
+    rows = overview(lists, scores, answers)
     if len(rows[0]) > 1:
         st.table(pd.DataFrame(rows).set_index("list"), border="horizontal", width="content")
 

@@ -17,6 +17,7 @@ LABELS: Final[Mapping[str, str]] = {
     "dpr-minilm-tuned": "DPR MiniLM tuned",
     "nli-minilm": "NLI MiniLM (judge)",
     "reranker-minilm": "Re-ranker MiniLM",
+    "reader-minilm": "Reader MiniLM (answers)",
     "tfidf": "TF-IDF (keywords)",
     "bm25": "BM25 (keywords)",
 }
