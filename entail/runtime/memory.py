@@ -119,13 +119,6 @@ def load(kind: str, name: str, revision: str) -> None:
         model_cache().encoder(name).encode(texts, "query", normalised=False)
 
 
-def list_devices() -> list[str]:
-    """Return the devices of this machine that a model can use."""
-    import torch
-
-    return ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
-
-
 def use_device(device: str) -> None:
     """Run all models of this process on a device from now on; they are loaded again at their next use."""
     os.environ["ENTAIL_DEVICE"] = device_name(device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
 from collections import deque
@@ -16,11 +17,11 @@ from entail.errors import EntailError, ServingError
 from entail.serving.client import Client
 from entail.serving.metrics import collect
 
-STEP = 10.0
-"""Seconds between two samples, and six times as many between those older than `RECENT` of them."""
+STEP = 20.0
+"""Seconds between two samples."""
 
-RECENT, OLDER = 360, 1_440
-"""Samples of the last hour, and of the last day."""
+HOURS = 6
+"""Hours of which samples are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 """Names and values of the labels of a figure, sorted."""
@@ -46,14 +47,19 @@ class Sample:
         return sorted({dict(key)[label] for key in self.values.get(name, {})})
 
 
-def take_sample(metrics: Iterable[Metric], *, at: float | None = None) -> Sample:
+_KEYS: dict[Labels, Labels] = {}
+"""Labels of all samples, which would otherwise hold copies of their own."""
+
+
+def take_sample(metrics: Iterable[Metric]) -> Sample:
     """Return the figures of `entail` among some metrics."""
     values: dict[str, dict[Labels, float]] = {}
     for metric in metrics:
         for sample in metric.samples:
             if sample.name.startswith("entail_") and not sample.name.endswith("_created"):
-                values.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
-    return Sample(time.time() if at is None else at, values)
+                key = tuple(sorted(sample.labels.items()))
+                values.setdefault(sample.name, {})[_KEYS.setdefault(key, key)] = sample.value
+    return Sample(time.time(), values)
 
 
 @dataclass(frozen=True)
@@ -68,32 +74,35 @@ class Traffic:
         """Length of the time between the samples."""
         return self.last.at - self.first.at
 
+    def increase(self, name: str, **labels: str) -> dict[Labels, float]:
+        """Return by how much counters grew; after a restart they began at 0."""
+        before = self.first.values.get(name, {})
+        after = self.last.select(name, **labels).items()
+        return {key: value - old if value >= (old := before.get(key, 0.0)) else value for key, value in after}
+
     def count(self, name: str, **labels: str) -> float:
-        """Return by how much a counter grew; after a restart it began at 0."""
-        before = self.first.select(name, **labels)
-        after = self.last.select(name, **labels)
-        pairs = ((value, before.get(key, 0.0)) for key, value in after.items())
-        return sum(value - old if value >= old else value for value, old in pairs)
+        """Return the sum of `increase`."""
+        return sum(self.increase(name, **labels).values())
 
     def quantile(self, name: str, share: float, **labels: str) -> float | None:
         """Return a quantile of a histogram, interpolated within its bucket."""
-        limits = sorted(self.last.label_values(f"{name}_bucket", "le"), key=float)
-        counts = [self.count(f"{name}_bucket", le=limit, **labels) for limit in limits]
-        if not counts or not counts[-1]:
-            return None
-        target, low, below = share * counts[-1], 0.0, 0.0
-        for limit, count in zip(map(float, limits), counts, strict=True):
-            if count >= target and count > below:
-                high = limit if limit != float("inf") else low
-                return low + (high - low) * (target - below) / (count - below)
+        counts: dict[float, float] = {}
+        for key, count in self.increase(f"{name}_bucket", **labels).items():
+            limit = float(dict(key)["le"])
+            counts[limit] = counts.get(limit, 0.0) + count
+        total, low, below = counts.get(math.inf, 0.0), 0.0, 0.0
+        for limit, count in sorted(counts.items()):
+            if count > below and count >= share * total:
+                high = low if math.isinf(limit) else limit
+                return low + (high - low) * (share * total - below) / (count - below)
             low, below = limit, count
-        return low
+        return None
 
 
 class History:
-    """Samples of a registry over the last day.
+    """Samples of a registry over the last hours.
 
-    A sample is taken when somebody reads them, and after `start` also by a thread of its own.
+    A sample is taken when they are read, and after `start` also by a thread of its own.
 
     Args:
         read: Function that returns the metrics now.
@@ -105,8 +114,7 @@ class History:
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self.error: EntailError | None = None
         self._read = read
-        self._recent: deque[Sample] = deque(maxlen=RECENT)
-        self._older: deque[Sample] = deque(maxlen=OLDER)
+        self._samples: deque[Sample] = deque()
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -114,13 +122,10 @@ class History:
         threading.Thread(target=self._work, name="metrics", daemon=True).start()
 
     def samples(self, seconds: float) -> list[Sample]:
-        """Return the samples of the last seconds; the newest is not older than a few seconds."""
+        """Return the samples of the last seconds, the newest of which is taken now."""
         self._sample()
         with self._lock:
-            begin = time.time() - seconds
-            recent = list(self._recent)
-            older = [sample for sample in self._older if not recent or sample.at < recent[0].at]
-            return [sample for sample in older + recent if sample.at >= begin]
+            return [sample for sample in self._samples if sample.at >= time.time() - seconds]
 
     def _work(self) -> None:
         while True:
@@ -128,19 +133,19 @@ class History:
             time.sleep(STEP)
 
     def _sample(self) -> None:
-        """Take a sample, unless there is one of the last few seconds."""
+        """Take a sample; it replaces the last one if that followed the one before it too soon."""
         with self._lock:
-            if self._recent and time.time() - self._recent[-1].at < STEP / 3:
-                return
             try:
                 sample = take_sample(self._read())
             except EntailError as error:
                 self.error = error
                 return
             self.error = None
-            self._recent.append(sample)
-            if not self._older or sample.at - self._older[-1].at >= 6 * STEP:
-                self._older.append(sample)
+            if len(self._samples) > 1 and self._samples[-1].at - self._samples[-2].at < STEP:
+                self._samples.pop()
+            self._samples.append(sample)
+            while self._samples and self._samples[0].at < time.time() - HOURS * 3_600:
+                self._samples.popleft()
 
 
 def split_traffic(samples: Sequence[Sample], steps: int) -> Iterator[Traffic]:

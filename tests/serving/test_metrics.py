@@ -92,23 +92,21 @@ def test_quantiles(
     assert traffic.quantile("h", share, endpoint="/x") == expected
 
 
-def test_a_history_of_a_day_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_history_of_hours_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000_000.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
     history = History(list)
-    for _ in range(6 * 60 * 30):  # 30 hours
+    for _ in range(8 * 720):  # a reader every 5 seconds, for 8 hours
         history.samples(0)
-        now[0] += 10
-    day = history.samples(86_400)
-    assert (day[-1].at - day[0].at, len(day)) == (
-        pytest.approx(86_400, abs=3_700),
-        pytest.approx(1_740, abs=70),
-    )
-    assert all(first.at < second.at for first, second in pairwise(day))
-    assert len(history.samples(900)) == 91
-    steps = list(split_traffic(day, 60))
-    assert 50 <= len(steps) <= 67
-    assert not list(split_traffic(day[:1], 60))
+        now[0] += 5
+    samples = history.samples(90_000)
+    assert samples[-1].at == now[0]
+    assert samples[-1].at - samples[0].at == pytest.approx(6 * 3_600, abs=30)
+    gaps = {second.at - first.at for first, second in pairwise(samples[:-1])}
+    assert gaps == {20.0}
+    assert len(history.samples(900)) == pytest.approx(46, abs=1)
+    assert 50 <= len(list(split_traffic(samples, 60))) <= 67
+    assert not list(split_traffic(samples[:1], 60))
 
     def fail() -> Any:
         raise ServingError("no answer", status=0)

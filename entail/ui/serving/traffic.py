@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -18,10 +19,15 @@ from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.text import label
 
-WINDOWS = {"15 min": 900, "1 h": 3_600, "6 h": 21_600, "24 h": 86_400}
+WINDOWS = {"15 min": 900, "1 h": 3_600, "6 h": 21_600}
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 _REQUESTS, _SECONDS, _BATCH = "entail_requests_total", "entail_request_seconds", "entail_batch_texts"
+_HELP = {
+    "p50": "Half of the requests were answered within this time.",
+    "refused": "Status 4xx: the request could not be answered as it was.",
+    "errors": "Status 5xx: the server failed, or was not ready.",
+}
 _ALL = "all"
 _STEPS = 60
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (4, 1))
@@ -46,43 +52,38 @@ def _draw_live(target: Target, seconds: int) -> None:
         return
     traffic = Traffic(samples[0], samples[-1])
     endpoints = samples[-1].label_values(_REQUESTS, "endpoint")
-    _draw_figures(traffic)
-    if not endpoints:
-        st.caption("No request since the server started.")
-    else:
+    with st.container(horizontal=True, gap="large"):
+        for name, value in _describe_requests(traffic).items():
+            st.metric(name.capitalize(), value, width="content", help=_HELP.get(name))
+    st.caption(f"Of the last {max(1, round(traffic.seconds / 60))} min. Renewed every 5 seconds.")
+    if endpoints:
         _draw_charts(samples, endpoints)
         st.markdown("##### Endpoints")
-        draw_table(
-            pd.DataFrame([_endpoint_cells(traffic, endpoint) for endpoint in endpoints]), placeholder=""
-        )
+        rows = [{"endpoint": name, **_describe_requests(traffic, endpoint=name)} for name in endpoints]
+        draw_table(pd.DataFrame(rows))
     if encoders := samples[-1].label_values(f"{_BATCH}_count", "encoder"):
         st.markdown("##### Encoders")
-        draw_table(pd.DataFrame([_encoder_cells(traffic, encoder) for encoder in encoders]), placeholder="")
+        draw_table(pd.DataFrame([_describe_batches(traffic, encoder) for encoder in encoders]))
     _draw_gpus(samples[-1])
 
 
-def _draw_figures(traffic: Traffic) -> None:
-    requests, seconds = traffic.count(_REQUESTS), max(traffic.seconds, 1.0)
-    with st.container(horizontal=True, gap="large"):
-        st.metric("Requests", f"{requests:,.0f}", width="content")
-        st.metric("Requests a second", f"{requests / seconds:.2f}", width="content")
-        for name, share in QUANTILES.items():
-            st.metric(f"Latency {name}", _milliseconds(traffic.quantile(_SECONDS, share)), width="content")
-        st.metric("Refused", f"{_statuses(traffic, '4'):,.0f}", width="content", help="Status 4xx.")
-        st.metric("Errors", f"{_statuses(traffic, '5'):,.0f}", width="content", help="Status 5xx.")
-    minutes = traffic.seconds / 60
-    st.caption(
-        f"Of the last {minutes:.0f} min. Renewed every 5 seconds." if minutes >= 1 else "Just started."
-    )
-
-
-def _statuses(traffic: Traffic, first: str, **labels: str) -> float:
-    statuses = traffic.last.label_values(_REQUESTS, "status")
-    return sum(traffic.count(_REQUESTS, status=s, **labels) for s in statuses if s.startswith(first))
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return "none" if seconds is None else f"{1000 * seconds:,.0f} ms"
+def _describe_requests(traffic: Traffic, **labels: str) -> dict[str, str]:
+    """Return rate, latency and errors of an endpoint, or of all."""
+    by_status: Counter[str] = Counter()
+    for key, count in traffic.increase(_REQUESTS, **labels).items():
+        by_status[dict(key)["status"][0]] += round(count)
+    latencies = {name: traffic.quantile(_SECONDS, share, **labels) for name, share in QUANTILES.items()}
+    return {
+        "requests": f"{by_status.total():,}",
+        "a second": f"{by_status.total() / max(traffic.seconds, 1.0):.2f}",
+        **{
+            name: "none" if seconds is None else f"{1000 * seconds:,.0f} ms"
+            for name, seconds in latencies.items()
+        },
+        "refused": f"{by_status['4']:,}",
+        "errors": f"{by_status['5']:,}",
+        "in progress": f"{_sum(traffic.last, 'entail_requests_in_progress', **labels):,.0f}",
+    }
 
 
 def _draw_charts(samples: Sequence[Sample], endpoints: Sequence[str]) -> None:
@@ -150,26 +151,10 @@ def _lines(
     )
 
 
-def _endpoint_cells(traffic: Traffic, endpoint: str) -> dict[str, Any]:
-    requests = traffic.count(_REQUESTS, endpoint=endpoint)
-    return {
-        "endpoint": endpoint,
-        "requests": f"{requests:,.0f}",
-        "a second": f"{requests / max(traffic.seconds, 1.0):.2f}",
-        **{
-            name: _milliseconds(traffic.quantile(_SECONDS, share, endpoint=endpoint))
-            for name, share in QUANTILES.items()
-        },
-        "refused": f"{_statuses(traffic, '4', endpoint=endpoint):,.0f}",
-        "errors": f"{_statuses(traffic, '5', endpoint=endpoint):,.0f}",
-        "in progress": f"{_sum(traffic.last, 'entail_requests_in_progress', endpoint=endpoint):,.0f}",
-    }
-
-
-def _encoder_cells(traffic: Traffic, encoder: str) -> dict[str, Any]:
+def _describe_batches(traffic: Traffic, encoder: str) -> dict[str, str]:
+    """Return batches and queue of an encoder."""
     batches = traffic.count(f"{_BATCH}_count", encoder=encoder, source="api")
-    texts = traffic.count(f"{_BATCH}_sum", encoder=encoder, source="api")
-    pages = traffic.count(f"{_BATCH}_sum", encoder=encoder, source="pages")
+    texts, pages = (traffic.count(f"{_BATCH}_sum", encoder=encoder, source=name) for name in ("api", "pages"))
     return {
         "encoder": model_label(encoder),
         "texts of requests": f"{texts:,.0f}",
