@@ -151,6 +151,8 @@ def test_sizes_are_close_to_what_is_held() -> None:
     vectors = np.zeros((1000, 384), dtype=np.float32)
     assert size_in_bytes(vectors) == vectors.nbytes
     assert size_in_bytes([vectors, vectors]) < 1.1 * vectors.nbytes  # one object counts once
+    assert size_in_bytes([lambda: vectors]) == pytest.approx(vectors.nbytes, rel=0.1)
+    assert size_in_bytes([vectors, 1], without=[vectors]) < 1_000
     assert size_in_bytes({"rows": vectors, "about": Sized(50)}) == pytest.approx(vectors.nbytes, rel=0.01)
     rows = ["x" * 1000 + str(n) for n in range(10_000)]
     assert size_in_bytes(rows) == pytest.approx(10_000 * 1060, rel=0.1)
