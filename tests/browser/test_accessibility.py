@@ -82,7 +82,7 @@ SCREENS = {
     **{name: Screen("/" if name == "Home" else f"/{name}") for name in ADDRESSES},
     "tree": Screen("/Trees?tree={tree}", see('[class*="st-key-row-"]')),
     "outline": Screen("/Trees?tree={tree}", choose("Outline", '[role="treeitem"]')),
-    "dialog": Screen("/Trees?tree={tree}", click("tool-edit", '[role="dialog"] :is(input, textarea)')),
+    "dialog": Screen("/Trees?tree={tree}", click("tool-write", '[role="dialog"] :is(input, textarea)')),
     "Compare": Screen("/Compare?mode=query&left=tfidf&right=minilm", see(CHART)),
     "lists": Screen("/Compare?mode=query&left=tfidf&right=minilm", choose("Side by side", "table.ranked")),
     "split": Screen("/Compare?mode=split&left=tfidf&right=bm25", see('[data-testid="stDataFrame"]')),

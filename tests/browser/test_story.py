@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageColor
 from playwright.sync_api import Browser, Page, expect
 
 from entail.data.entailment_bank.trees import read_trees
 from entail.trees.installation.seed import SAMPLE_ID
+from entail.trees.layout import appearance
 from entail.trees.log.acts import Create, Write
 from tests.browser.conftest import log_of, rows
 
@@ -135,6 +137,62 @@ def test_the_newcomers_story(
     assert {"context", "question", "answer", "hypothesis", "proof", "meta"} <= set(
         json.loads(file.read_text(encoding="utf-8"))
     )
+
+    # And as a picture, which the browser makes.
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Picture (PNG)").click()
+    assert download.value.suggested_filename == "the-moon-reflects-sunlight-towards-earth.png"
+    with Image.open(download.value.path()) as picture:
+        assert picture.format == "PNG"
+        colours = dict(map(reversed, picture.convert("RGB").getcolors(1 << 20)))
+    for look in (appearance.LIGHT.looks["hypothesis"], appearance.LIGHT.looks["premise"]):
+        assert colours[ImageColor.getrgb(look.fill)] > 5000
+
+
+def test_the_panes_share_the_window_as_the_reader_likes(page: Page, url: str, graph: Any) -> None:
+    begin_tree(page, url)
+    handle = page.get_by_role("separator", name="Width of the candidates")
+    candidates = page.locator(".st-key-candidates")
+
+    def width() -> float:
+        box = candidates.bounding_box()
+        return box["width"] if box else 0
+
+    before, box = width(), handle.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] == pytest.approx(1000, abs=40), "down to the bottom of the window"
+    graph.drag((box["x"] + 8, box["y"] + 50), (box["x"] + 158, box["y"] + 50))
+    wider = width()
+    assert wider == pytest.approx(before + 150, abs=20)
+    handle.press("ArrowLeft")
+    assert wider - 60 < width() < wider
+    wider = width()
+    page.reload()
+    expect(rows(page)).to_have_count(10)
+    expect(handle).to_be_visible()
+    assert width() == pytest.approx(wider, abs=2)
+
+    # In full screen they are a drawer, closed at first.
+    graph.tool("Full screen")
+    expect(candidates).not_to_be_visible()
+    page.get_by_role("button", name="Show the candidates").click()
+    expect(rows(page).first).to_be_visible()
+    press(page, "w")
+    expect(page.get_by_role("dialog").get_by_role("textbox", name="Statement")).to_be_focused()
+    press(page, "Escape")
+    page.evaluate("document.fullscreenElement && document.exitFullscreen()")
+    expect(candidates).to_be_visible()
+
+
+def test_a_half_typed_claim_outlives_a_reload_until_it_is_started(page: Page, url: str) -> None:
+    page.goto(url)
+    field = page.locator(".st-key-start_text input")
+    field.fill("half a")
+    page.reload()
+    expect(field).to_have_value("half a")
+    begin_tree(page, url, "half a claim")
+    page.go_back()
+    expect(field).to_have_value("")
 
 
 @pytest.mark.parametrize(("path", "title"), [("", "Home"), ("Trees", "Trees")])

@@ -1,5 +1,6 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -133,6 +134,18 @@ def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: 
     assert {p.text for p in tree.rejected("n1")} == {"ice is cold", HOSTILE}
     assert "n1" in tree.finished
     assert not app.exception
+
+
+def test_a_box_has_the_ranking_that_it_was_accepted_from(app: AppTest, own: str) -> None:
+    app = accepts(on_tree(app, own))[1].click().run()
+    (mount,) = (
+        block.proto
+        for block in app.get("bidi_component")
+        if "entail_graph" in str(block.proto.component_name) and '"nodes"' in block.proto.json
+    )
+    (title,) = (node["title"] for node in json.loads(mount.json)["nodes"] if node["id"] == "n2")
+    assert "2nd by TF-IDF" in title
+    assert "Ada" in title
 
 
 def test_an_accept_costs_one_read_and_one_write(app: AppTest, shared: Workspace, own: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Premise
+from entail.trees.formats.graphs import to_svg
 from entail.trees.formats.network import vis_script
 from entail.trees.formats.text import Line
 from entail.trees.formats.text import outline as lines_of
@@ -52,14 +53,15 @@ def grown(*acts: Act) -> Tree:
 
 def boxes_of(tree: Tree, **options: Any) -> dict[str, dict[str, Any]]:
     """Return each node of the network of the graph, by id, the points of lines left out."""
-    verdicts = options.pop("verdicts", None)
+    lines = {name: options.pop(name, None) for name in ("notes", "meters")}
     drawing = layout(tree, **options)
-    network = network_of(tree, drawing, collapsed=options.get("collapsed", ()), verdicts=verdicts)
+    network = network_of(tree, drawing, collapsed=options.get("collapsed", ()), **lines)
     return {node["id"]: node for node in network.nodes if not node["group"].endswith("step")}
 
 
 def test_a_box_shows_kind_text_author_verdict_level_and_what_it_hides() -> None:
-    boxes = boxes_of(grown(Finish(node="n1.2", premises=(ICE,))), verdicts={"n1": (0.95, "Supported")})
+    lines = {"notes": {"n1": "Supported"}, "meters": {"n1": 0.95}}
+    boxes = boxes_of(grown(Finish(node="n1.2", premises=(ICE,))), **lines)
     assert [boxes[id]["group"] for id in ("n1", "n1.1", "n1.2")] == ["hypothesis", "intermediate", "premise"]
     assert boxes["n1.4"]["title"] == f"Premise sent7, by Ada\n{HOSTILE}"
     assert " ".join(boxes["n1.4"]["label"].split()) == HOSTILE
@@ -75,6 +77,15 @@ def test_a_box_shows_kind_text_author_verdict_level_and_what_it_hides() -> None:
     assert signs == {"n1": "\N{MINUS SIGN}", "n1.1": "+2", "n1.5": "\N{MINUS SIGN}"}
     assert "2 below" in boxes["n1.1"]["title"]
     assert "a side is dark" in boxes["n1.1"]["words"], "found by the words of what it hides"
+
+
+def test_a_conclusion_without_premises_is_not_finished() -> None:
+    tree = grown(Finish(node="n1", premises=()), *(Remove(node=id) for id in ("n1.1", "n1.2")))
+    assert "n1" in tree.finished
+    assert not [node for node in boxes_of(tree).values() if node["group"] == "tick"]
+    assert "finished" not in boxes_of(tree)["n1"]["title"]
+    assert lines_of(tree)[0].marks == ()
+    assert 'class="tick"' not in to_svg(tree)
 
 
 def test_rejected_premises_lead_back_to_their_node() -> None:
@@ -174,6 +185,15 @@ def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(cont
     assert screen.goal is None
 
 
+def test_buttons_at_a_box_open_its_dialogs(context: TreePage) -> None:
+    before, screen = context.shared.log.history(context.summary.id).tree, context.screen
+    for node, name, dialog in (("n1.3", "edit", "edit"), ("n1.2", "remove", "remove"), ("n1", "name", None)):
+        screen.dialog = None
+        assert handle(context, NodeEvent("dialog", node, name)) == before
+        assert screen.dialog == dialog
+        assert screen.selected == (node if dialog else "n1.2")
+
+
 def page() -> None:
     from datetime import UTC, datetime
 
@@ -210,7 +230,7 @@ def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(view: str,
         assert "moon" not in mount.js_content + mount.html_content
         return dict(json.loads(mount.json))
 
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=60)
     assert received(app.run())["hint"]
     app.session_state["full"] = True
     data = received(app.run())

@@ -36,7 +36,7 @@ def to_svg(
         drawing=drawing,
         title=tree.node(start).text,
         description="\n".join(map(str, outline(tree, with_rejected=with_rejected))),
-        finished=tree.finished,
+        finished={id for id in tree.nodes if tree.is_finished(id)},
         width=max(drawing.width + MARGIN, keys_end) + MARGIN,
         height=legend_top + 20 + 2 * MARGIN,
         margin=MARGIN,

@@ -27,7 +27,7 @@ from entail.trees.log.tree import Tree
 if TYPE_CHECKING:
     from pyvis.network import Network
 
-SMALLEST = 10
+SMALLEST = 9
 """Pixels of letters below which a view begins at the hypothesis, instead of showing the whole tree."""
 
 OPTIONS: Mapping[str, Any] = {

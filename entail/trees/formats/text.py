@@ -70,7 +70,7 @@ def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
     for node in tree.walk():
         level = levels[node.id] = 1 if node.parent is None else levels[node.parent] + 1
         empty = node.kind == "intermediate" and not node.children
-        marks = ("finished",) if node.id in tree.finished else ("no premises yet",) if empty else ()
+        marks = ("finished",) if tree.is_finished(node.id) else ("no premises yet",) if empty else ()
         lines.append(
             Line(node.id, node.id, node.parent, node.kind, node.text, level, caption_of(node), marks)
         )
@@ -79,6 +79,20 @@ def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
             caption, marks = f"{NAMES['rejected']} of {node.id}", (f"rejected by {author}",)
             lines.append(Line(id, node.id, node.id, "rejected", premise.text, level + 1, caption, marks))
     return lines
+
+
+def to_text(tree: Tree) -> str:
+    """Return a tree as plain text: a line a node, indented below its conclusion."""
+    return "".join(f"{line}\n" for line in outline(tree))
+
+
+def file_stem(claim: str) -> str:
+    """Return the name of a file about a claim, without its suffix.
+
+    >>> file_stem("The moon's surface: cold at night?"), file_stem("?")
+    ('the-moon-s-surface-cold-at-night', 'tree')
+    """
+    return re.sub(r"\W+", "-", claim.lower())[:60].strip("-") or "tree"
 
 
 def caption_of(node: Node) -> str:

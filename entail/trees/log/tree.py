@@ -106,6 +106,11 @@ class Tree:
             above.append(self.nodes[parent])
         return tuple(above[1:])
 
+    def is_finished(self, node_id: str) -> bool:
+        """Return whether a node was finished; one that needs premises also has some."""
+        node = self.node(node_id)
+        return node_id in self.finished and (node.kind == "premise" or bool(node.children))
+
     @cached_property
     def loose(self) -> tuple[str, ...]:
         """Ids of the nodes without a parent, except the hypothesis."""

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from pyvis.network import Network
 
 
-Verdicts = Mapping[str, tuple[float, str]]
-"""Node -> probability that its step holds, and words for it."""
-
-
 @dataclass
 class GraphView:
     """Node that is shown with all below it, and where premises stand: None for what suits the tree."""
@@ -68,7 +64,8 @@ def draw_graph(
     show_rejected: bool = False,
     author: str | None = None,
     editable: bool = False,
-    verdicts: Verdicts | None = None,
+    notes: Mapping[str, str] | None = None,
+    meters: Mapping[str, float] | None = None,
     key: str,
     on_event: Callable[[NodeEvent], object],
 ) -> None:
@@ -78,7 +75,8 @@ def draw_graph(
     direction.
 
     Boxes can be dragged onto others where it is `editable`. The newest node of `author` comes into view.
-    `verdicts` fill the meters at the steps. Each tree needs a `key` of its own.
+    `notes` has further lines of a box's hover card: its ranking, the check of its step; `meters` the
+    probability that its step holds. Each tree needs a `key` of its own.
     """
     view = graph_view(key)
     view.show(tree, selected)
@@ -90,7 +88,7 @@ def draw_graph(
         direction=view.direction,
         start=view.focus,
     )
-    network = network_of(tree, drawing, collapsed=collapsed, verdicts=verdicts or {})
+    network = network_of(tree, drawing, collapsed=collapsed, notes=notes, meters=meters)
     first = next(iter(drawing.boxes.values()))
     visible = _visible(tree, drawing, selected)
     newest = max(tree.nodes.values(), key=lambda node: node.seq)
@@ -106,7 +104,6 @@ def draw_graph(
         "direction": drawing.direction,
         "start": [first.x, first.top] if drawing.direction == "down" else [first.left, first.y],
         "key": key,
-        "height": 640,
         "editable": editable,
         "selected": visible,
         "newest": newest.id if newest.author == author else None,
@@ -120,7 +117,7 @@ def draw_graph(
         "description": f"Explanation tree of “{tree.root.text}”. The outline has the same as text.",
         "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,
     }
-    pass_on = node_handler(("select", "open", "toggle", "move", "connect"), on_event)
+    pass_on = node_handler(("select", "open", "toggle", "move", "connect", "dialog"), on_event)
 
     def handle(message: Mapping[str, Any]) -> None:
         view.handle(message, tree)
@@ -151,7 +148,12 @@ def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> d
 
 
 def network_of(
-    tree: Tree, drawing: Layout, *, collapsed: Collection[str] = (), verdicts: Verdicts | None = None
+    tree: Tree,
+    drawing: Layout,
+    *,
+    collapsed: Collection[str] = (),
+    notes: Mapping[str, str] | None = None,
+    meters: Mapping[str, float] | None = None,
 ) -> Network:
     """Return a drawing as a network whose boxes also have captions and levels, and signs to collapse them.
 
@@ -167,7 +169,6 @@ def network_of(
         network.add_node(f"{id}@{group}", label=text, shape="box", group=group, of=id, **position)
 
     for id, box in drawing.boxes.items():
-        probability, words = (verdicts or {}).get(id, (0.0, ""))
         about = network.get_node(id)
         about |= {"level": box.layer + 1, "words": box.text.lower()}
         if box.kind == "rejected":
@@ -176,7 +177,7 @@ def network_of(
         else:
             node = tree.nodes[id]
             caption = caption_of(node)
-            if id in tree.finished:
+            if tree.is_finished(id):
                 caption += "; finished"
                 add_sign(id, "tick", "\N{CHECK MARK}", box.right - 8, box.top)
             if box.hidden:
@@ -186,8 +187,9 @@ def network_of(
                 about["open"] = id not in collapsed
                 joint = joints.get(id) or (box.right + 8, box.y)
                 sign = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
-                add_sign(id, "fold", f"{sign} {meter(probability)}" if words else sign, *joint)
-        lines = (caption, box.text, words)
+                share = (meters or {}).get(id)
+                add_sign(id, "fold", sign if share is None else f"{sign} {meter(share)}", *joint)
+        lines = (caption, box.text, (notes or {}).get(id, ""))
         about["title"] = printable("\n".join(filter(None, lines)))
     return network
 

@@ -8,6 +8,8 @@ queued here.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -133,10 +135,10 @@ class NodeEvent:
     """Action on a node in the graph or the outline; on that which a rejected premise was rejected for.
 
     A double click in the graph is an `open` after a `select`. A `move` is a box dragged onto another one,
-    `to`; a `connect` is a line drawn from a premise to a conclusion.
+    `to`; a `connect` is a line drawn from a premise to a conclusion; a `dialog` is the one named `to`.
     """
 
-    kind: Literal["select", "open", "toggle", "collapse", "expand", "move", "connect"]
+    kind: Literal["select", "open", "toggle", "collapse", "expand", "move", "connect", "dialog"]
     node: str
     to: str = ""
 
@@ -187,3 +189,15 @@ def keep_claim(*, started: str | None = None) -> None:
     """Let the browser keep what is typed into the form of a new tree, until a tree of it is `started`."""
     script = read_assets("outbox.js", "drafts.js", "claim.js")
     component("entail_claim", script)(key="claim-draft", data={"started": started})
+
+
+def draw_splitter() -> None:
+    """Draw the handle between two panes, whose width the browser remembers; see `panes.css`."""
+    css = f"const CSS = {json.dumps(read_assets('splitter.css'))};\n"
+    component("entail_splitter", css + read_assets("outbox.js", "splitter.js"))(key="splitter")
+
+
+def save_png(svg: str, *, name: str) -> None:
+    """Let the browser save a picture as PNG, once."""
+    script = read_assets("outbox.js", "png.js")
+    component("entail_png", script)(key="png", data={"id": time.time(), "svg": svg, "name": name})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal
 
 import streamlit as st
@@ -81,6 +82,7 @@ class Screen:
         unnamed: Act that waits for its author's name, the version that its author saw, and its evidence.
         drafts: Node -> basis of the chain drafted for it last.
         sent: Number of dialogs that saved an act: the next has other, empty fields.
+        judged: Version of the tree and the evidence of its judgements, by seq.
     """
 
     tree_id: str
@@ -100,6 +102,7 @@ class Screen:
     listing: Listing = "retrieved"
     drafts: dict[str, Basis] = field(default_factory=dict)
     sent: int = 0
+    judged: tuple[int, Mapping[int, Evidence]] = (0, MappingProxyType({}))
 
     def update(self, history: History) -> None:
         """Continue with another version of the tree, in which the selected node may be gone."""
@@ -204,6 +207,11 @@ class TreePage:
     def author(self) -> str | None:
         """Name of the author, read when it is needed: the name may be given after the page was drawn."""
         return self.visitor.name
+
+    @property
+    def evidence_by_seq(self) -> Mapping[int, Evidence]:
+        """Evidence of the judgements, by seq, as the run began."""
+        return self.screen.judged[1]
 
     @property
     def tree(self) -> Tree:
@@ -350,6 +358,10 @@ class TreePage:
         screen, nodes = self.screen, self.tree.nodes
         if event.kind == "move":
             self.act(Move(node=event.node, parent=event.to))
+        elif event.kind == "dialog":
+            if event.node in nodes and event.to in ("edit", "move", "remove"):
+                screen.select(event.node)
+                self.run(Command("dialog", event.to))
         elif event.kind != "connect":
             screen.apply(event)
         elif event.node in nodes and event.to in nodes:
@@ -444,15 +456,17 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         DamagedTreeError: If its log cannot be read.
     """
     corpus, version, name = Corpus("none", ()), 0, None
+    screen = screen_of(tree_id)
     with shared.log.snapshot():
         history, summary = shared.log.history(tree_id), shared.log.summary(tree_id)
+        if screen.judged[0] != history.seq:
+            screen.judged = history.seq, shared.log.evidence(tree_id)
         if summary.corpus_id is not None:
             info = shared.corpora.info(summary.corpus_id)
             version, name = info.version, info.name
             corpus = shared.corpora.corpus(info.id, version=version)
         presences = tuple(shared.authors.list_presences())
         share = Shares(shared.database).of_tree(tree_id) if is_served() else None
-    screen = screen_of(tree_id)
     screen.update(history)
     ranking = ranking_of(choice, name, keywords=keywords)
     building = ranking.get_or_start(corpus) if len(corpus) else Task()

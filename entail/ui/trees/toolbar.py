@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import streamlit as st
 
@@ -29,6 +30,9 @@ _NOTICES = {"stale": st.info, "error": st.error, "conflict": st.warning}
 _TOOLS = (
     ("dialog", "write", "edit_note", "w"),
     ("dialog", "conclude", "call_merge", "c"),
+    ("draft", "", "link", "d"),
+)
+_MORE = (
     ("dialog", "edit", "edit", "e"),
     ("dialog", "move", "drive_file_move", "m"),
     ("dialog", "remove", "delete", "x"),
@@ -50,11 +54,14 @@ def draw_undo(page: TreePage) -> None:
 
 def draw_tools(page: TreePage) -> None:
     """Draw a button for each tool of the selected node, disabled where it has no effect."""
-    selected = page.screen.selected
     for verb, target, icon, key in _TOOLS:
-        more = f": {len(page.tree.rejected(selected))} here" if target == "rejected" else ""
-        is_idle = selected == ROOT and target in ("move", "remove")
-        _draw_tool(page, verb, target, icon, key, disabled=is_idle, more=more)
+        _draw_tool(page, verb, target, icon, key, disabled=verb == "draft" and page.suggester is None)
+    selected = page.screen.selected
+    with st.popover("More", key="more-tools"):
+        for verb, target, icon, key in _MORE:
+            more = f": {len(page.tree.rejected(selected))} here" if target == "rejected" else ""
+            is_idle = selected == ROOT and target in ("move", "remove")
+            _draw_tool(page, verb, target, icon, key, disabled=is_idle, more=more, width="stretch")
 
 
 def draw_search(page: TreePage) -> None:
@@ -65,20 +72,28 @@ def draw_search(page: TreePage) -> None:
 
 
 def _draw_tool(
-    page: TreePage, verb: str, target: str, icon: str, key: str, *, disabled: bool = False, more: str = ""
+    page: TreePage,
+    verb: str,
+    target: str,
+    icon: str,
+    key: str,
+    *,
+    disabled: bool = False,
+    more: str = "",
+    width: Literal["stretch", "content"] = "content",
 ) -> None:
     name = target or verb
     is_on = name == "rejected" and page.screen.show_rejected
-    title = {"rejected": "Hide rejected" if is_on else "Show rejected"}.get(name, name.capitalize())
+    titles = {"rejected": "Hide rejected" if is_on else "Show rejected", "draft": "Draft chain"}
     st.button(
-        name.capitalize() if name in ("write", "conclude") else "",
+        titles.get(name, name.capitalize()),
         icon=f":material/{icon}:",
         key=f"tool-{name}",
         disabled=disabled or (page.is_locked and name not in _READING),
-        type="primary" if is_on else "secondary",
         on_click=page.run,
         args=(Command(verb, target),),
-        help=f"{title} (key {key}){more}",
+        help=f"Key {key}{more}",
+        width=width,
     )
 
 

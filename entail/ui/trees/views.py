@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from entail.judge.steps import State, StepVerdict
 from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
-from entail.ui.components.inbox import read_assets
+from entail.ui.components.inbox import draw_splitter, read_assets, save_png
 from entail.ui.components.tree_view import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
@@ -59,9 +59,22 @@ def draw_view(page: TreePage, view: str) -> None:
     elif view == "Outline":
         draw_outline(tree, **options)
     else:
-        recalled = page.check.recall(tree) if page.check is not None else {}
-        verdicts = {id: (v.probability, describe_step(v)) for id, v in recalled.items()}
-        draw_graph(tree, author=page.author, editable=not page.is_locked, verdicts=verdicts, **options)
+        verdicts = page.check.recall(tree) if page.check is not None else {}
+        words = {id: describe_step(verdict) for id, verdict in verdicts.items()}
+        options["notes"] = {id: "\n".join(filter(None, (line, words.get(id)))) for id, line in _origins(page)}
+        options["meters"] = {id: verdict.probability for id, verdict in verdicts.items()}
+        draw_graph(tree, author=page.author, editable=not page.is_locked, **options)
+
+
+def _origins(page: TreePage) -> Iterator[tuple[str, str]]:
+    """Yield each node with the ranking that it was accepted from, empty for other nodes."""
+    available = revisions()
+    for node in page.tree.nodes.values():
+        origin = ""
+        if node.origin == "accept" and (ranking := page.evidence_by_seq.get(node.seq)):
+            act = page.history.event(node.seq).act
+            origin = describe_provenance(act, ranking, available, display_name=model_name)
+        yield node.id, origin[:1].upper() + origin[1:]
 
 
 def draw_step_check(page: TreePage) -> None:
@@ -120,7 +133,7 @@ def _await_verdicts(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> 
 
 def _draw_history(page: TreePage) -> None:
     """Draw the last hundred events with the ranking behind each judgement; undone acts are struck through."""
-    history, evidence, available = page.history, page.shared.log.evidence(page.summary.id), revisions()
+    history, evidence, available = page.history, page.evidence_by_seq, revisions()
     for event in reversed(history.events[-_LONGEST:]):
         words = label(history.describe(event))
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
@@ -139,18 +152,24 @@ def draw_export(page: TreePage) -> None:
     from entail.trees import formats
     from entail.trees.formats.tables import source_ids
 
-    tree, tree_id, screen, log = page.tree, page.summary.id, page.screen, page.shared.log
+    tree, tree_id, screen = page.tree, page.summary.id, page.screen
     view = graph_view(f"graph-{tree_id}")
     visible: dict[str, Any] = {"with_rejected": screen.show_rejected, "start": view.focus}
 
+    name = formats.file_stem(tree.root.text)
+
     def judged() -> str:
         ids = source_ids(page.corpus)
-        return formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))}, ids=ids)
+        return formats.to_judged_csv({tree_id: (page.history, page.evidence_by_seq)}, ids=ids)
+
+    def picture() -> str:
+        return formats.to_svg(tree, direction=view.direction, **visible)
 
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
         ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree])),
         ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
-        ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **visible)),
+        ("Picture (SVG)", ".svg", picture),
+        ("Plain text", ".txt", lambda: formats.to_text(tree)),
         ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", judged),
@@ -158,15 +177,17 @@ def draw_export(page: TreePage) -> None:
     with st.popover("Share", icon=":material/ios_share:"):
         draw_tree_link(page.shared, tree_id, page.share, page.author)
         st.markdown("**Download**")
-        for name, suffix, make in files:
+        for title, suffix, make in files:
             st.download_button(
-                name,
+                title,
                 data=make,
-                file_name=f"tree-{tree_id}{suffix}",
+                file_name=f"{name}{suffix}",
                 key=f"export-{tree_id}-{suffix}",
                 on_click="ignore",
                 width="stretch",
             )
+        if st.button("Picture (PNG)", key=f"export-{tree_id}-.png", width="stretch"):
+            save_png(picture(), name=f"{name}.png")
 
 
 PANES = {
@@ -176,12 +197,14 @@ PANES = {
 """Panes, of which a narrow screen shows one at a time, and their containers."""
 
 
-@contextmanager
-def panes() -> Iterator[None]:
-    """Lay out the two panes, with a switch between them on narrow screens."""
+def draw_panes() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Lay out the two panes, with a handle between them, or on narrow screens a switch; return both."""
     with st.container(key="panes-switch"):
         pane = pick_view("Show", list(PANES), default="Candidates", key="pane", width="stretch")
     hidden = ", ".join(part for name in PANES if name != pane for part in PANES[name])
     st.html(f"<style>{read_assets('panes.css').replace('HIDDEN', hidden)}</style>")
     with st.container(key="panes"):
-        yield
+        left, middle, right = st.columns(3, gap="xxsmall")
+    with middle:
+        draw_splitter()
+    return left, right

@@ -47,6 +47,7 @@ def tree_of(count: int, later: list[tuple[str, Act]]) -> Tree:
 
 
 st.set_page_config(layout="wide")
+st.html("<style>:root { --above: 360px; }</style>")  # of the window, for what stands above the graph
 # Handlers must not read the session state, where a run can be broken off: they keep to this object.
 state = st.session_state.setdefault(
     "kept",
@@ -112,8 +113,8 @@ if not away:
     if is_outline:
         draw_outline(tree, **options)
     else:
-        verdicts = {"n1.1": (0.95, "Supported by its premises")}
-        draw_graph(tree, author="Ada", editable=True, verdicts=verdicts, **options)
+        notes = {"n1.1": "Supported by its premises"}
+        draw_graph(tree, author="Ada", editable=True, notes=notes, **options)
     digits = "0123456789"
     keys = [*digits, *(f"shift+{digit}" for digit in digits), *"ur?g", "up", "down", "enter"]
     more = ["left", "right", "home", "end"] if is_outline else []

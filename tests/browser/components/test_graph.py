@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from entail.data.text import premise_key
@@ -178,20 +177,47 @@ def test_a_subtree_is_shown_alone_and_its_path_leads_back(story: Any, said: Any)
     expect(path.get_by_role("button")).to_have_count(0)
 
 
-def test_the_whole_tree_is_saved_as_png(story: Any) -> None:
-    for _ in range(5):
+def test_the_selected_box_has_buttons_to_edit_move_and_remove_it(story: Any, said: Any) -> None:
+    acts = story.root.get_by_role("toolbar", name="Selected node")
+    remove = acts.get_by_role("button", name="Remove the node")
+    expect(remove).to_be_disabled()  # at the hypothesis
+    story.click("n1.4")
+    said(selected="n1.4")
+    expect(remove).to_be_enabled()
+    box, (x, y) = acts.bounding_box(), story.place("n1.4")
+    assert box is not None
+    assert abs(box["x"] - x) < 300
+    assert box["y"] < y
+    for name, dialog in (("Edit the sentence", "edit"), ("Move under another node", "move")):
+        acts.get_by_role("button", name=name).click()
+        said(done=f"dialog n1.4 {dialog}")
+    remove.click()
+    said(done="dialog n1.4 remove")
+
+
+def test_a_map_shows_what_is_in_view_and_moves_it(story: Any) -> None:
+    chart = story.root.locator(".map")
+    expect(chart).to_be_hidden()
+    for _ in range(8):
         story.tool("Zoom in")
-    with story.page.expect_download() as download:
-        story.tool("Save as PNG")
-    assert download.value.suggested_filename == "graph.png"
-    with Image.open(download.value.path()) as picture:
-        assert picture.format == "PNG"
-        colours = picture.convert("RGB").getcolors(1 << 20)
-    pixels = {f"#{r:02x}{g:02x}{b:02x}": count for count, (r, g, b) in colours}
-    looks = appearance.LIGHT.looks
-    for kind in ("hypothesis", "intermediate", "premise"):
-        assert pixels[looks[kind].fill] > 5000, kind
-    assert pixels["#ffffff"] > 5000  # the ground is the page's
+    expect(chart).to_be_visible()
+    scale = story.scale
+    for spot, side in (((3, 3), "n1"), (None, None)):
+        chart.click(position={"x": spot[0], "y": spot[1]} if spot else None)
+        middle = story.see()
+        if side:
+            before = middle[side]
+    assert before[0] > middle["n1"][0], "the view moved right, so the box went left"
+    assert story.scale == scale
+
+
+def test_a_turned_tree_is_shown_as_a_whole(page: Page, app: str, graph: Any) -> None:
+    page.goto(f"{app}/?nodes=60")
+    graph.see()
+    assert len(graph.shown()) < 61
+    graph.root.locator("[data-tool=turn]").click()
+    expect(graph.root.locator(".map")).to_be_hidden()
+    assert len(graph.shown()) == 61
 
 
 REDRAW = """() => {

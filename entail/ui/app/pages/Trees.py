@@ -15,7 +15,7 @@ from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
-from entail.ui.trees.views import VIEWS, check_others, draw_export, draw_step_check, draw_view, panes
+from entail.ui.trees.views import VIEWS, check_others, draw_export, draw_panes, draw_step_check, draw_view
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
@@ -41,16 +41,19 @@ with framed("Trees") as (shared, author):
     screen = page.screen
     keep_claim(started=page.tree.root.text)
 
-    with st.container(key="tree-top", horizontal=True, horizontal_alignment="distribute", gap="small"):
+    with st.container(key="tree-top", horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.button(
             "All trees", icon=":material/arrow_back:", on_click=leave_tree, type="tertiary", key="all_trees"
         )
+        with st.container(key="undo-redo", horizontal=True, width="content", gap="xsmall"):
+            draw_undo(page)
+        with st.container(key="tools", horizontal=True, width="content", gap="xsmall"):
+            draw_tools(page)
         draw_watch(page)
     draw_notice(page)
     if page.is_locked:
         is_locked_in_demo("the team's trees cannot be changed: start one of your own")
-    with panes():
-        left, right = st.columns(2, gap="medium")
+    left, right = draw_panes()
     with left, st.container(key="candidates", gap="small"):
         node = page.node
         with st.container(key="candidates-head", gap="xxsmall"):
@@ -74,12 +77,8 @@ with framed("Trees") as (shared, author):
         with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
             with st.container(key="tree-head", width="content"):
                 view = pick_view("View", VIEWS, default="Graph", key="view")
-            with st.container(key="undo-redo", horizontal=True, width="content", gap="xsmall"):
-                draw_undo(page)
             with st.container(key="export", width="content"):
                 draw_export(page)
-        with st.container(key="tools", horizontal=True, gap="xsmall"):
-            draw_tools(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
     with verdict:

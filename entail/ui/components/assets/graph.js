@@ -1,12 +1,13 @@
 // Pyvis's network of a tree, drawn by vis-network; entail/ui/components/graph.py puts STYLE and HTML in front.
 const GAP = 12; // pixels between what is shown and the frame
+const MAP = [150, 110]; // most pixels of the small map
 const views = new Map(); // key of a graph -> where the reader was, for when it is drawn again
 
 class TreeView {
   constructor(parentElement, key) {
     Object.assign(this, { key, outbox: new Outbox(), drawn: new Map(), boxes: new Map(), matches: [], match: 0 });
     this.root = furnish(parentElement, ".graph");
-    for (const name of ["count", "canvas", "items", "hint", "legend"]) this[name] = this.root.querySelector(`.${name}`);
+    for (const name of ["count", "canvas", "items", "hint", "legend", "acts", "map"]) this[name] = this.root.querySelector(`.${name}`);
     [this.nodes, this.edges] = [new vis.DataSet(), new vis.DataSet()];
     this.network = new vis.Network(this.canvas, { nodes: this.nodes, edges: this.edges }, {
       ...STYLE.options, ...this.look(), manipulation: { enabled: false, addEdge: (edge, done) => done(this.connected(edge)) },
@@ -24,12 +25,16 @@ class TreeView {
     on("afterDrawing", (context) => this.drawRings(context));
     const own = {
       connect: () => this.connect(), out: () => this.zoom(1 / 1.25), in: () => this.zoom(1.25),
-      fit: () => this.fit(), save: () => this.save(),
-      screen: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
+      fit: () => this.fit(),
+      screen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
     };
     for (const button of this.root.querySelectorAll("[data-tool]")) {
       button.addEventListener("click", own[button.dataset.tool] ?? (() => this.send(button.dataset.tool, this.selected)));
     }
+    for (const button of this.acts.children) {
+      button.addEventListener("click", () => this.send("dialog", this.selected, button.dataset.act));
+    }
+    for (const name of ["pointerdown", "pointermove"]) this.map.addEventListener(name, (event) => event.buttons && this.pan(event));
     this.canvas.firstChild.removeAttribute("tabindex"); // the keys are the page's
     this.field = findField(this.root, (by) => this.find(by));
     this.root.addEventListener("transitionend", ({ target }) => target === this.root && this.theme()); // see graph.css
@@ -41,11 +46,11 @@ class TreeView {
     const [before, selected, anchor] = [this.data, this.selected, this.spot(this.selected) ?? this.spot("n1")];
     const appears = before && data.newest !== null && !this.drawn.has(data.newest);
     Object.assign(this, { data, selected: data.selected, sent: null });
-    this.root.style.height = `${data.height}px`;
     this.paint(data);
     const dragNodes = data.editable && matchMedia("(pointer: fine)").matches; // a finger moves the view
     if (before?.editable !== data.editable) this.network.setOptions({ interaction: { ...STYLE.options.interaction, dragNodes } });
-    if (!before || before.part !== data.part) this.begin(!before);
+    if (!before) this.begin();
+    else if (before.part !== data.part) this.fit();
     else {
       const now = anchor && this.spot(anchor.id);
       if (now) this.shift(now.x - anchor.x, now.y - anchor.y);
@@ -80,8 +85,9 @@ class TreeView {
     const { text, width, size } = STYLE.sample;
     probe.font = `${size}px ${face}`;
     const font = { face, size: size * Math.min(1.1, width / probe.measureText(text).width) }; // boxes have the widths of one font
-    Object.assign(this, { smallest: STYLE.smallest / font.size, readable: 13 / font.size }); // zoom down to which a whole tree is shown, and else
-    return { groups: STYLE.themes[colorScheme.includes("dark") ? "dark" : "light"], nodes: { ...STYLE.options.nodes, font } };
+    Object.assign(this, { smallest: STYLE.smallest / font.size, readable: 11 / font.size }); // zoom down to which a whole tree is shown, and else
+    this.groups = STYLE.themes[colorScheme.includes("dark") ? "dark" : "light"];
+    return { groups: this.groups, nodes: { ...STYLE.options.nodes, font } };
   }
 
   theme() {
@@ -108,9 +114,49 @@ class TreeView {
     for (const id of this.network.getSelectedNodes()) if (this.boxes.has(id)) ring(id, 3, STYLE.accent);
     for (const id of this.matches) ring(id, id === this.matches[this.match] ? 5 : 2.5, "#e69f00");
     if (this.over) ring(this.over, 5, "#e69f00");
+    this.drawMap();
+    this.placeActs();
     const [position, scale, selected] = [this.network.getViewPosition(), this.network.getScale(), this.selected ?? ""];
     Object.assign(this.root.dataset, { scale: scale.toFixed(3), view: `${position.x} ${position.y}`, selected });
     if (this.begun && this.canvas.clientWidth) views.set(this.key, { position, scale, free: this.free });
+  }
+
+  // All boxes and the part in view, where that is not all.
+  drawMap() {
+    const { canvas: { clientWidth, clientHeight }, map, network, data: { size: [width, height] } } = this;
+    const [from, to] = [network.DOMtoCanvas({ x: 0, y: 0 }), network.DOMtoCanvas({ x: clientWidth, y: clientHeight })];
+    map.hidden = from.x <= 0 && from.y <= 0 && to.x >= width && to.y >= height;
+    if (map.hidden) return;
+    const scale = Math.min(MAP[0] / width, MAP[1] / height);
+    Object.assign(map, { width: 2 * scale * width, height: 2 * scale * height, scale });
+    Object.assign(map.style, { width: `${scale * width}px`, height: `${scale * height}px` });
+    const context = map.getContext("2d");
+    context.scale(2 * scale, 2 * scale);
+    for (const [id, { group }] of this.boxes) {
+      const { left, top, right, bottom } = this.sides(id);
+      context.fillStyle = this.groups[group].color.border;
+      context.fillRect(left, top, right - left, bottom - top);
+    }
+    Object.assign(context, { lineWidth: 2 / scale, strokeStyle: STYLE.accent });
+    context.strokeRect(from.x, from.y, to.x - from.x, to.y - from.y);
+  }
+
+  pan({ offsetX, offsetY }) {
+    this.free = true;
+    this.network.moveTo({ position: { x: offsetX / this.map.scale, y: offsetY / this.map.scale }, scale: this.network.getScale() });
+  }
+
+  // Above the right end of the selected box, or next to it, as long as that is in view.
+  placeActs() {
+    const box = this.data.editable && this.boxes.get(this.selected);
+    const { right, top } = box ? this.sides(this.selected) : {};
+    const { x, y } = box ? this.network.canvasToDOM({ x: right, y: top }) : {};
+    const { clientWidth, clientHeight } = this.canvas;
+    this.acts.hidden = !box || x < 0 || y < 0 || x > clientWidth + 60 || y > clientHeight;
+    for (const button of this.acts.children) button.disabled = box?.group === "hypothesis" && button.dataset.act !== "edit";
+    const [width, above] = [this.acts.offsetWidth, y - this.acts.offsetHeight - 6];
+    const left = above < 0 ? Math.min(x + 6, clientWidth - width) : Math.min(x, clientWidth) - width;
+    this.acts.style.transform = `translate(${Math.max(0, left)}px, ${above < 0 ? Math.max(0, y) : above}px)`;
   }
 
   spot(id) {
@@ -125,7 +171,9 @@ class TreeView {
 
   shift(x, y) {
     const [at, scale] = [this.network.getViewPosition(), this.network.getScale()];
-    if (x || y) this.network.moveTo({ position: { x: at.x + x / scale, y: at.y + y / scale }, scale });
+    if (!x && !y) return;
+    this.fitted = false;
+    this.network.moveTo({ position: { x: at.x + x / scale, y: at.y + y / scale }, scale });
   }
 
   whole() {
@@ -135,15 +183,15 @@ class TreeView {
 
   fit() {
     const [width, height] = this.data.size;
-    this.free = false;
+    Object.assign(this, { free: false, fitted: true });
     this.network.moveTo({ position: { x: width / 2, y: height / 2 }, scale: this.whole() });
   }
 
   // The whole tree if it can be read; else from its first box on, in letters that can be read.
-  begin(again = false) {
+  begin() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width || !height || !this.boxes.size) return; // in a closed tab: "resize" comes back
-    const before = again && views.get(this.key);
+    const before = views.get(this.key);
     this.begun = true;
     if (before) Object.assign(this, { free: before.free }).network.moveTo(before);
     else if (this.whole() >= this.smallest) this.fit();
@@ -157,7 +205,8 @@ class TreeView {
   // vis-network would make the letters larger in a larger frame, right after it says so.
   async resized(view) {
     await null;
-    if (!this.begun || (!this.free && this.whole() >= this.smallest)) this.begin(!this.begun);
+    if (!this.begun) this.begin();
+    else if (!this.free && (this.fitted || this.whole() >= this.smallest)) this.fit();
     else if (view) this.network.moveTo(view);
   }
 
@@ -209,7 +258,6 @@ class TreeView {
     this.connect(false);
     if (from === to || ![from, to].every((id) => this.boxes.has(id) && !this.boxes.get(id).of)) return;
     this.send("connect", from, to);
-    if (document.fullscreenElement) document.exitFullscreen(); // the dialog is in the page
   }
 
   // In order of reading; a collapsed node also stands for what is in it.
@@ -227,24 +275,5 @@ class TreeView {
     this.search(by);
     if (this.matches.length && this.network.getScale() < this.smallest) this.zoom(this.readable / this.network.getScale());
     this.reveal(this.matches[this.match]);
-  }
-
-  // The whole tree at twice its size, whatever is in view, with the words and colours of the page.
-  save() {
-    const [width, height] = this.data.size.map((side) => side + 2 * GAP);
-    const density = Math.min(2, 16000 / Math.max(width, height)); // browsers draw no more pixels
-    const frame = element("div", { style: `position: fixed; left: 200vw; width: ${width * density}px; height: ${height * density}px` });
-    this.root.append(frame);
-    const copy = new vis.Network(frame, { nodes: this.nodes, edges: this.edges }, { ...STYLE.options, ...this.look() });
-    copy.moveTo({ position: { x: width / 2 - GAP, y: height / 2 - GAP }, scale: density });
-    copy.once("afterDrawing", (context) => {
-      Object.assign(context, { globalCompositeOperation: "destination-over", fillStyle: getComputedStyle(this.root).backgroundColor });
-      context.fillRect(-GAP, -GAP, width, height);
-      context.canvas.toBlob((file) => {
-        element("a", { href: URL.createObjectURL(file), download: `${this.key}.png` }).click();
-        copy.destroy();
-        frame.remove();
-      });
-    });
   }
 }
