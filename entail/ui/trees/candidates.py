@@ -209,7 +209,8 @@ def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool
             proposed = page.offer is not None and page.offer.means == "draft"
             style = " entail-proposed" if proposed and not candidate.is_decided else ""
             text = marked(candidate.premise.text, words_of(screen.query or page.node.text))
-            st.html(f'<div class="entail-sentence{style}" title="{_rank(page, candidate)}">{text}</div>')
+            rank = _rank(page, candidate)
+            st.html(f'<div class="entail-sentence{style}" dir="auto" title="{rank}">{text}</div>')
             if notes := _notes(page, candidate, is_gold=is_gold):
                 st.caption(notes)
         st.button(

@@ -177,17 +177,18 @@ def draw_export(page: TreePage) -> None:
     with st.popover("Share", icon=":material/ios_share:"):
         draw_tree_link(page.shared, tree_id, page.share, page.author)
         st.markdown("**Download**")
-        for title, suffix, make in files:
-            st.download_button(
-                title,
-                data=make,
-                file_name=f"{name}{suffix}",
-                key=f"export-{tree_id}-{suffix}",
-                on_click="ignore",
-                width="stretch",
-            )
-        if st.button("Picture (PNG)", key=f"export-{tree_id}-.png", width="stretch"):
-            save_png(picture(), name=f"{name}.png")
+        with st.container(gap="xsmall"):
+            if st.button("Picture (PNG)", key=f"export-{tree_id}-.png", width="stretch"):
+                save_png(picture(), name=f"{name}.png")
+            for title, suffix, make in files:
+                st.download_button(
+                    title,
+                    data=make,
+                    file_name=f"{name}{suffix}",
+                    key=f"export-{tree_id}-{suffix}",
+                    on_click="ignore",
+                    width="stretch",
+                )
 
 
 PANES = {
