@@ -238,10 +238,7 @@ ARCF = Method(
     sample=bundled_trees(),
     evaluate=evaluate,
     preview=preview,
-    encodes=False,
     role="chains",
-    makes="a scorer of facts",
-    use="the Chains page builds chains by it, and so does `entail rank`",
     common=("base", "tuning", "architecture", "loss", "k", "epochs", "token_budget", "learning_rate"),
-    presets={"paper": PAPER},
+    presets={"paper": PAPER, "sample": ArcfConfig(epochs=2, token_budget=500_000)},
 )

@@ -120,7 +120,7 @@ def promote(
         str | None,
         typer.Argument(
             metavar="ENCODER",
-            help="Name of an encoder, a scorer of facts or a re-ranker. Without: show what is active.",
+            help="Name of a model of any role. Without: show what is active.",
         ),
     ] = None,
     corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
@@ -130,9 +130,9 @@ def promote(
 ) -> Report:
     """Make a model the active one of its role; open pages follow within seconds.
 
-    A retriever is compared with the active one on the dev data of its job, and refused if it does worse. An
-    encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one
-    of the Trees page, each for all corpora.
+    The model is compared with the active one on the dev data of its job, and refused if it does worse.
+    Without a job, figures on the cards of both decide, or the bundled sample; a retriever needs a job. Models
+    of other roles than the retriever's become active for all corpora.
     """
     from entail.registry.models import active, card_figures, decisive_figures, roll_back
     from entail.registry.models import promote as activate

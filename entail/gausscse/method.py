@@ -85,7 +85,7 @@ GAUSSCSE = Method(
     config=GausscseConfig,
     train=train,
     evaluate=evaluate,
-    presets={"paper": PAPER},
+    presets={"paper": PAPER, "sample": GausscseConfig(epochs=10, batch_size=16)},
     source=PairSource,
     sample=bundled_pairs(),
     preview=preview,

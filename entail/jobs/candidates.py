@@ -293,7 +293,7 @@ def _compare_sample(
     data = read_source(trainer.make_source(trainer.sample), progress=report)
     comparison = compare_with_active(trainer, name, data, progress=report)
     if comparison is None:
-        raise JobError(f"expected a model that is active as {trainer.makes}, found none to compare with")
+        raise JobError(f"expected an active model of the role {trainer.role}, found none to compare with")
     return comparison
 
 

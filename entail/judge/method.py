@@ -135,9 +135,7 @@ JUDGE = Method(
     source=PairSource,
     sample=bundled_pairs(),
     role="judge",
+    presets={"sample": JudgeConfig(epochs=10)},
     preview=preview,
-    encodes=False,
-    makes="a judge of entailment",
-    use="the Claims page judges passages by it, and `entail evaluate nli --judge` measures it",
     common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "max_length"),
 )

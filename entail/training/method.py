@@ -162,9 +162,7 @@ class Method:
         common: Names of the settings that a form shows first, at most eight; default: the first ones.
         presets: Name, such as `paper` or `decisions`, -> configuration to start from.
         for_decisions: Returns settings for training on a team's decisions, some given by keyword.
-        encodes: Whether its models are encoders, which can rank.
-        makes: Name of its kind of model for people.
-        use: Clause on the use of a model that is no encoder; commands in backquotes.
+        role: Role of its models.
         sample: Values of the source's fields for the bundled sample, on which a training takes minutes.
     """
 
@@ -180,9 +178,6 @@ class Method:
     common: tuple[str, ...] = ()
     presets: Mapping[str, Any] = field(default_factory=dict)
     for_decisions: Callable[..., Any] | None = None
-    encodes: bool = True
-    makes: str = "an encoder"
-    use: str = "its package says what for"
     role: Role = "retriever"
     sample: Mapping[str, Any] = field(default_factory=dict)
 

@@ -115,7 +115,7 @@ TUNING = Method(
     source=TuningSource,
     sample=bundled_passages(),
     preview=preview,
-    presets={"paper": PAPER},
+    presets={"paper": PAPER, "sample": TuningConfig(epochs=5)},
     common=("base", "beta", "words", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
 )
 

@@ -154,6 +154,27 @@ def test_promote_and_roll_back_by_role(run_json: Any, tiny_home: Path, gaussian:
     assert run_json("promote", "--back", code=1)["error"]["type"] == "PromotionError"
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "settings"),
+    [
+        ("judge", "judge", {"rank": 2, "epochs": 1}),
+        ("arcf", "chains", {"rank": 2, "epochs": 1, "token_budget": 9000, "k": 20, "power": 0}),
+    ],
+)
+def test_a_model_trained_on_the_sample_is_compared_promoted_and_rolled_back(
+    run_json: Any, tiny_home: Path, name: str, role: str, settings: dict[str, int]
+) -> None:
+    options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+    run_json("train", name, "--sample", "--base", "tiny", *options, "--out", str(tiny_home / "own-1"))
+    shutil.copytree(tiny_home / "own-1", tiny_home / "own-2")
+    assert run_json("promote")["in_use"][role]["encoder"] == "own-1", "the first one that is installed"
+    promoted = run_json("promote", "own-2")
+    assert promoted["role"] == role
+    assert all(0 <= figure <= 1 for figure in promoted["evaluation"]["rivals"].values())
+    assert promoted["evaluation"]["rivals"], "a simple rule on the same data"
+    assert run_json("promote", "--back", "--role", role)["in_use"][role]["encoder"] == "own-1"
+
+
 def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     CorpusStore(open_database()).add_corpus(Corpus.of("Ann's facts", ["ba be"]), author="Ann")
     assert main(["promote", "tiny", "--corpus", "Ann's facts", "--anyway"]) == 0

@@ -48,8 +48,7 @@ def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: 
     assert (mine["role"], mine["base"], mine["score"]) == ("Retriever", "tiny", 0.61)
     assert mine["measured on"] == "MAP: grove, 9 queries"
     assert mine["revision"] == resolve("mine").revision
-    assert rows.loc["MiniLM (meaning)", "active for"] == "all other corpora"
-    assert list(rows["state"]) == ["", "", "", "refused", "refused", ""]
+    assert list(rows["state"]) == ["active for all corpora", "", "", "refused", "refused", ""]
 
 
 def test_details_of_an_encoder(app: AppTest, models: Path) -> None:

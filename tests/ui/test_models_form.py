@@ -162,12 +162,12 @@ def test_a_method_of_another_package_is_queued(view: View) -> None:
     app = form(view, "fifth")
     assert [n.label for n in app.number_input] == ["Seed", "Steps", "Pace"]
     assert named(app.selectbox, "Trouble").options[:2] == ["none", "nan"]
-    named(app.text_input, "Encoder name").set_value("minilm")
+    named(app.text_input, "Model name").set_value("minilm")
     settled(start(app).click().run())
     assert "an encoder 'minilm' exists" in said(app)
     named(app.number_input, "Steps").set_value(7)
     named(app.number_input, "Seed").set_value(3)
-    named(app.text_input, "Encoder name").set_value("wanderer").run()
+    named(app.text_input, "Model name").set_value("wanderer").run()
     job = submitted(app)
     assert (job.name, job.spec.method, job.spec.by, job.state) == ("wanderer", "fifth", "Ada", "queued")
     assert (job.spec.config["steps"], job.spec.source, job.spec.device) == (7, {"seed": 3}, None)
@@ -175,7 +175,7 @@ def test_a_method_of_another_package_is_queued(view: View) -> None:
     assert app.query_params["job"] == job.id
     assert any("entail worker" in str(box.value) for box in app.warning)
     assert "#### wanderer" in said(view(author=None, job=job.id))
-    assert named(view(job="new").text_input, "Encoder name").value == "aeenc-1"
+    assert named(view(job="new").text_input, "Model name").value == "aeenc-1"
 
 
 def test_reference_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) -> None:
@@ -246,7 +246,7 @@ def test_decisions_of_the_team_begin_with_gentle_settings_at_the_active_retrieve
     assert app.warning, "too few decisions"
     assert named(app.number_input, "Learning rate").value == 2e-4
     assert named(app.number_input, "Epochs").value == 10
-    assert named(app.text_input, "Encoder name").value == "team-sky-1"
+    assert named(app.text_input, "Model name").value == "team-sky-1"
     job = submitted(app)
     assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
     assert job.spec.config["complete"]

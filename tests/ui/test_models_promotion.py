@@ -83,8 +83,8 @@ def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: 
     assert "promote-mine" not in keys(app)
     app = settled(app.button(key=f"back-{now.number}").click().run())
     assert active("grove").encoder == "tiny"
-    assert "**Ada** restored **tiny** for **grove**" in said(app)
-    assert "**Ada** promoted **mine** for **grove**. MAP, query excluded" in said(app)
+    assert "**Ada** restored **tiny** for grove" in said(app)
+    assert "**Ada** promoted **mine** for grove. MAP, query excluded" in said(app)
 
 
 def test_a_promotion_needs_a_name_and_insistence_and_undoes_no_colleagues(
@@ -196,7 +196,7 @@ def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(app: AppTest) -> No
     assert ":gray[promoted by Ada, " in said(app)
     app = press(app, "Restore GaussCSE MiniLM (direction)")
     assert active(role="direction").encoder == "gausscse-minilm"
-    assert "**Ada** rolled back the last promotion for encoder of direction" in said(app)
+    assert "**Ada** rolled back the last promotion as encoder of direction" in said(app)
 
 
 def test_a_scorer_that_a_training_leads_to_is_promoted(

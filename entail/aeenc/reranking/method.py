@@ -95,10 +95,6 @@ RERANKER = Method(
     train=train,
     evaluate=evaluate,
     preview=preview,
-    encodes=False,
-    makes="a re-ranker",
     role="reranker",
-    use="the Trees page re-ranks its list by it, and `entail evaluate premises --retriever "
-    "RETRIEVER+NAME` measures it",
     common=("base", "retriever", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate"),
 )

@@ -107,15 +107,16 @@ def describe_missing(counts: DecisionCounts) -> str:
     """Return the decisions that are missing for a training, an empty text if there are enough.
 
     >>> describe_missing(DecisionCounts(accepted=3, rejected=10, nodes=2))
-    'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
+    'Accept 7 more premises, some of them for 1 more sentence, before training on your decisions.'
     """
     accepted, nodes = ENOUGH.accepted - counts.accepted, ENOUGH.nodes - counts.nodes
     if accepted <= 0 and nodes <= 0:
         return ""
-    words = count_of(accepted, "more accepted premise") if accepted > 0 else "an accepted premise"
+    words = count_of(accepted, "more premise") if accepted > 0 else "a premise"
     if nodes > 0:
-        words += f"{',' if accepted > 0 else ''} below {count_of(nodes, 'more sentence')}"
-    return f"Training on your decisions needs {words}."
+        words += f"{', some of them' if accepted > 0 else ''} for {count_of(nodes, 'more sentence')}"
+        words += "," if accepted > 0 else ""
+    return f"Accept {words} before training on your decisions."
 
 
 def _count(judgements: Judgements) -> DecisionCounts:

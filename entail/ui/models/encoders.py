@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from entail.data.reading import read_text
 from entail.encoders.catalogue import EncoderEntry, catalogue, model_folder
 from entail.errors import EncoderError, EntailError, FormatError
 from entail.registry.models import active
+from entail.registry.pointers import current_pointer
 from entail.registry.roles import ROLES, list_usable
-from entail.runtime.models import model_cache
 from entail.training.cards.markdown import readable_card
 from entail.training.cards.metadata import ModelFacts, read_facts
 from entail.training.cards.template import model_card
@@ -118,10 +118,9 @@ def _uses_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
     """Return the scopes in which each model is active."""
     uses: dict[str, list[str]] = {}
     with contextlib.suppress(EntailError):  # the page shows this error with the active models
-        for name in (None, *corpora):
-            now = active(name)
-            if name is None or (now.pointer is not None and now.pointer.corpus is not None):
-                uses.setdefault(now.encoder, []).append(name or DEFAULT)
+        own = {name: active(name).encoder for name in corpora if current_pointer(name) is not None}
+        for name, used in [(DEFAULT if own else "all corpora", active().encoder), *own.items()]:
+            uses.setdefault(used, []).append(name)
         for role in ROLES:
             if role != "retriever" and (used := active(role=role).encoder):
                 uses.setdefault(used, []).append("all corpora")
@@ -135,22 +134,20 @@ def _facts(model: _Model) -> ModelFacts | None:
     return None
 
 
-def _cells(model: _Model, uses: Iterable[str]) -> dict[str, Any]:
+def _cells(model: _Model, uses: Collection[str]) -> dict[str, Any]:
     facts = _facts(model)
     entry = model.entry
     figures = [figure for figure in facts.figures if figure.measure in _FIRST_MEASURES] if facts else []
     task = ROLES[model.role].task_of_figures
     first = next(iter(sorted(figures, key=lambda figure: figure.task != task)), None)
-    in_memory = entry is not None and model_cache().loaded(entry.name) is not None
     base = entry.base if entry is not None else facts.base if facts is not None else None
     return {
         "model": model_label(model.name),
         "role": ROLES[model.role].title,
-        "active for": ", ".join(uses),
+        "state": "refused" if model.problem else f"active for {', '.join(uses)}" if uses else "",
         "score": first.value if first else None,
         "simple rule": first.rival_value if first else None,
         "measured on": f"{first.measure}: {first.data}" if first else "",
-        "state": "refused" if model.problem else "in memory" if in_memory else "",
         "base": base.name if base is not None else "",
         "licence": (facts.licence if facts is not None else entry.licence if entry is not None else "") or "",
         "revision": (entry.revision if entry is not None else model.revision) or "",

@@ -157,10 +157,10 @@ def _draw_done(job: Job) -> None:
             icon=":material/folder_off:",
         )
         return
-    method, role = methods().get(job.spec.method), None
+    role = None
     with contextlib.suppress(EntailError):  # it fits no role, or was deleted
         role = role_of(job.name)
-    use = ROLES[role].use if role is not None else f"It is {method.makes}: {method.use}." if method else ""
+    use = ROLES[role].use if role is not None else ""
     st.success(f"{trained} {use}", icon=":material/school:")
     if comparison := read_comparison(job.evaluation):
         draw_comparison(comparison, ("active", "this one"))

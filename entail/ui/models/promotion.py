@@ -65,16 +65,23 @@ def draw_notice() -> None:
 
 
 def draw_active_models(shared: Workspace, author: str | None) -> None:
-    """Draw the active models with their rollback, and the history."""
-    st.markdown("##### Active models")
-    with st.container(border=True):
-        for info in shared.corpora.corpora():
-            _draw_active(f"Retriever: {info.name}", active(info.name), info.name, author)
-        _draw_active(f"Retriever: {DEFAULT}", active(), None, author)
-        for role, record in ROLES.items():
-            if role != "retriever":
-                _draw_active(record.title, active(role=role), None, author)
-    st.caption("Applies to everyone who uses the active model, within seconds.")
+    """Draw the models that were promoted, with their rollback, and the history."""
+    retriever = ROLES["retriever"].title
+    scopes = [
+        (f"{retriever}: {info.name}", active(info.name), info.name) for info in shared.corpora.corpora()
+    ]
+    rows = [
+        *((title, now, corpus) for title, now, corpus in scopes if now.pointer and now.pointer.corpus),
+        *((record.title, active(role=role), None) for role, record in ROLES.items()),
+    ]
+    promoted = [row for row in rows if row[1].pointer is not None or row[1].notice is not None]
+    st.markdown("##### Promoted models")
+    if promoted:
+        with st.container(border=True):
+            for title, now, corpus in promoted:
+                _draw_active(title, now, corpus, author)
+    else:
+        st.caption("None: every role uses the model that is packaged with entail.")
     is_locked_in_demo("nothing can be promoted or rolled back")
     if moves := list_moves():
         with st.expander(f"History ({len(moves)})", icon=":material/history:"):
@@ -84,11 +91,9 @@ def draw_active_models(shared: Workspace, author: str | None) -> None:
 def _draw_active(title: str, now: Active, corpus: str | None, author: str | None) -> None:
     pointer = now.pointer
     own = pointer if pointer is not None and pointer.corpus == corpus else None
-    if pointer is None or now.notice is not None:
+    if own is None or now.notice is not None:
         ships = now.encoder == PACKAGED or is_shipped(now.encoder)
         origin = "packaged with entail" if ships else "first installed model"
-    elif own is None:
-        origin = f"as {DEFAULT}"
     else:
         verb = "restored" if own.rolled_back else "promoted"
         origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
@@ -118,7 +123,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         disabled=author is None or is_demo(),
         key=f"back-{own.number}",
         width="stretch",
-        help="Rolls back the last promotion for everyone.",
+        help="Rolls back the last promotion, for everyone and within seconds.",
     )
 
 
@@ -132,10 +137,10 @@ def _fallback(role: Role, corpus: str | None) -> str:
 def _describe(move: Pointer) -> str:
     scope = _where(move.role, move.corpus)
     if move.encoder is None:
-        text = f"rolled back the last promotion for {scope}"
+        text = f"rolled back the last promotion {label(scope)}"
     else:
         verb = "restored" if move.rolled_back else "promoted"
-        text = f"{verb} **{label(model_label(move.encoder))}** for {scope}"
+        text = f"{verb} **{label(model_label(move.encoder))}** {label(scope)}"
     if move.role == "retriever" and not move.rolled_back:
         comparison = read_comparison(move.evaluation)
         text += f". {label(str(comparison))}" if comparison else ". Not compared"
@@ -144,8 +149,8 @@ def _describe(move: Pointer) -> str:
 
 def _where(role: Role, corpus: str | None) -> str:
     if role != "retriever":
-        return ROLES[role].title.lower()
-    return f"**{label(corpus)}**" if corpus else DEFAULT
+        return f"as {ROLES[role].title.lower()}"
+    return f"for {corpus or DEFAULT}"
 
 
 def _clock(at: datetime) -> str:
@@ -159,7 +164,7 @@ def _roll_back(corpus: str | None, role: Role, author: str, number: int) -> None
         st.session_state[_NOTICE] = (False, str(error))
         return
     restored = model_label(active(corpus, role=role).encoder)
-    st.session_state[_NOTICE] = (True, f"Restored {restored} for {corpus or _where(role, corpus)}.")
+    st.session_state[_NOTICE] = (True, f"Restored {restored} {_where(role, corpus)}.")
 
 
 def draw_promotion(
@@ -185,7 +190,7 @@ def draw_promotion(
     corpus = info.name if info is not None else None
     now = active(corpus, role=role)
     if now.revision == revision and (role == "retriever" or now.encoder == name):
-        st.info(f"Already active for {_where(role, corpus)}.", icon=":material/check_circle:")
+        st.info(label(f"Already active {_where(role, corpus)}."), icon=":material/check_circle:")
         return
     comparison = None
     if candidate is not None:
@@ -240,9 +245,13 @@ def _draw_promote(
     info: CorpusInfo | None,
     comparison: PairedComparison | None,
 ) -> None:
-    target = _where(now.role, info.name if info is not None else None)
+    target = (
+        f" {label(_where(now.role, info.name if info is not None else None))}"
+        if now.role == "retriever"
+        else ""
+    )
     replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    st.markdown(f"**{label(model_label(name))}** {ROLES[now.role].task} for {target}{replaced}.")
+    st.markdown(f"**{label(model_label(name))}** {ROLES[now.role].task}{target}{replaced}.")
     anyway, refused = False, False
     try:
         require_no_worse(name, revision, now, comparison)
@@ -294,8 +303,8 @@ def _draw_promoting() -> bool:
         return True
     ENCODER_TASKS.drop(key)
     if isinstance(task.value, Pointer):
-        scope = task.value.corpus or _where(task.value.role, None)
-        message = f"{model_label(str(task.value.encoder))} is now active for {scope}."
+        scope = _where(task.value.role, task.value.corpus)
+        message = f"{model_label(str(task.value.encoder))} is now active {scope}."
         st.session_state[_NOTICE] = (True, message)
     else:
         st.session_state[_NOTICE] = (False, f"Not promoted: {task.error}")

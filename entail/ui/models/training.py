@@ -193,7 +193,7 @@ def _draw_start(
     corpus = choice.corpus if choice and choice.kind == DECISIONS else None
     names = jobs().names_taken()
     name = cells[0].text_input(
-        "Encoder name",
+        "Model name",
         value=propose_name(corpus, names) if corpus is not None else free_name(method.name, names),
         max_chars=80,
         key=f"name-{method.name}-{corpus}-{started}",

@@ -26,7 +26,12 @@ MAX_COMMON = 8
 BASE, INITIAL = "base", "initial"
 """Names of the settings that name the model, and the adapter on it, to start from."""
 
-_CHOICES = {None: "default", True: "yes", False: "no"}
+_CHOICES: Mapping[object, str] = {
+    **{None: "default", True: "yes", False: "no"},
+    **{"ent": "entailed", "ent+con": "entailed, contradicted", "ent+rev": "entailed, reversed"},
+    "ent+con+rev": "entailed, contradicted, reversed",
+}
+"""Words for choices that would not say what they are."""
 
 
 def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
@@ -122,7 +127,7 @@ def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 -
 
 
 def _choice_name(choice: object) -> str:
-    return _CHOICES[choice] if choice is None or isinstance(choice, bool) else str(choice)
+    return _CHOICES.get(choice, str(choice))
 
 
 def _models(first: str, *, adapters: bool) -> list[str]:
