@@ -198,9 +198,9 @@ def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     fetched = fetch(_folder_entry(Path(folder), entry.name), download=download)
     if fetched.revision is None:  # its base is not in the cache
         return entry
-    commit, plus, base = Path(folder).name, *fetched.revision.partition("+")[1:]
+    _, plus, of_base = fetched.revision.partition("+")
     own = "-own" if fetched.own_modules else ""
-    return replace(fetched, kind="hub", revision=f"{hub_id}@{commit}{own}{plus}{base}")
+    return replace(fetched, kind="hub", revision=f"{hub_id}@{Path(folder).name}{own}{plus}{of_base}")
 
 
 def verify(entry: EncoderEntry) -> None:
