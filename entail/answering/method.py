@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from entail.answering.config import ReaderConfig
-from entail.answering.source import ReaderData, ReaderSource
+from entail.answering.source import ReaderData, ReaderSource, bundled_questions
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 
@@ -60,9 +60,9 @@ READER = Method(
     config=ReaderConfig,
     train=train,
     source=ReaderSource,
+    sample=bundled_questions(),
+    role="reader",
+    presets={"sample": ReaderConfig(epochs=10)},
     preview=preview,
-    encodes=False,
-    makes="a reader of answers",
-    use="the Claims page and `entail answer` answer questions by it",
     common=("base", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate", "max_length"),
 )

@@ -64,3 +64,10 @@ class ReaderSource:
     def __str__(self) -> str:
         assert self.questions is not None
         return self.questions.name
+
+
+def bundled_questions() -> dict[str, object]:
+    """Return the values of a `ReaderSource` for the bundled sample."""
+    from entail.data.bundled import sample_dir
+
+    return {"questions": sample_dir() / "passages.json", "dev": sample_dir() / "passages_dev.json"}

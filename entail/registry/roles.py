@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from entail.answering.reader import SHIPPED as PACKAGED_READER
+from entail.answering.reader import list_readers
 from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
 from entail.arcf.scoring.scorer import list_scorers
 from entail.encoders.card import read_card
@@ -54,7 +56,7 @@ def _encoders(*, gaussian: bool) -> dict[str, str]:
     }
 
 
-def _judges(list_names: Callable[[], list[str]]) -> dict[str, str]:
+def _cross(list_names: Callable[[], list[str]]) -> dict[str, str]:
     revisions = {}
     for name in list_names():
         with contextlib.suppress(EncoderError, OSError):  # it is being replaced, or its base is gone
@@ -93,7 +95,7 @@ ROLES: Mapping[Role, RoleRecord] = {
         packaged=PACKAGED_JUDGE,
         task_of_figures="entailment",
         method="judge",
-        list_usable=partial(_judges, list_judges),
+        list_usable=partial(_cross, list_judges),
     ),
     "steps": RoleRecord(
         title="Check of steps",
@@ -102,7 +104,16 @@ ROLES: Mapping[Role, RoleRecord] = {
         packaged=PACKAGED_CHECK,
         task_of_figures="steps",
         method="judge",
-        list_usable=partial(_judges, list_verifiers),
+        list_usable=partial(_cross, list_verifiers),
+    ),
+    "reader": RoleRecord(
+        title="Reader of answers",
+        task="marks answers in passages",
+        use="The Claims page and `entail answer` answer questions by it.",
+        packaged=PACKAGED_READER,
+        task_of_figures="answers",
+        method="reader",
+        list_usable=partial(_cross, list_readers),
     ),
     "direction": RoleRecord(
         title="Encoder of direction",

@@ -12,7 +12,15 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from entail.encoders.device import device_name
 from entail.runtime.chains import SCORERS, take_scorer
 from entail.runtime.machine import list_gpus
-from entail.runtime.models import CROSS, INDEXES, load_judge, load_reranker, load_verifier, model_cache
+from entail.runtime.models import (
+    CROSS,
+    INDEXES,
+    load_judge,
+    load_reader,
+    load_reranker,
+    load_verifier,
+    model_cache,
+)
 from entail.runtime.tasks import CACHE, Task, finish, size_in_bytes
 
 INDEX, JUDGE = "index", "judge"
@@ -113,6 +121,8 @@ def load(kind: str, name: str, revision: str) -> None:
         load_judge(name).entailment(texts, texts)
     elif kind == "steps":
         load_verifier(name).check([(texts, texts[0])])
+    elif kind == "reader":
+        load_reader(name).read([(texts[0], texts)])
     elif kind == "chains":
         finish(take_scorer(name, revision, wait=0))
     else:

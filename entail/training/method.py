@@ -270,7 +270,7 @@ def method(name: str) -> Method:
     raise JobError(f"no method is called {name!r}; the methods are: {', '.join(methods())}{reason}")
 
 
-Role = Literal["retriever", "direction", "chains", "reranker", "judge", "steps"]
+Role = Literal["retriever", "direction", "chains", "reranker", "judge", "steps", "reader"]
 """Roles of models; `entail.registry.roles` has a record of each."""
 
 

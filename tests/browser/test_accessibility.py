@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA on every page in both themes by axe-core, clear names of buttons, no warning of a chart."""
+"""WCAG 2.2 AA on every page in both themes, by axe-core; buttons have clear names; charts do not warn."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -58,7 +58,9 @@ def training(*series: str) -> Any:
 
 CHARTS: dict[str, Callable[[], Any]] = {
     "slopes": lambda: draw_slopes(Comparison("ice", ("minilm", "aeenc-minilm"), 20, ROWS)),
-    "bias": lambda: draw_bias(Panel("b", "cosine", "minilm", None, dict.fromkeys(CODES, (0.1, 0.15, 0.2)))),
+    "bias": lambda: draw_bias(
+        Panel("b", "cosine", "minilm", None, dict.fromkeys(CODES, (0.1, 0.15, 0.2))), span=(0, 1)
+    ),
     "ellipses": ellipses,
     "loss": lambda: training("loss", "triplet"),
     "memory": lambda: training("memory"),

@@ -1,6 +1,8 @@
 """The Compare page in its modes and states."""
 
+import re
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -48,7 +50,7 @@ def test_a_sentence_of_ones_own_is_text_and_gives_way_to_a_claim_of_a_tree(app: 
     app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
     app = settled(app.selectbox(key="compare_right").set_value("tfidf").run())
     assert "Both sides are" in said(app)
-    assert "none known" in [metric.value for metric in app.metric]
+    assert "no reference" in [metric.value for metric in app.metric]
     assert not any("<b>" in str(element.value) for element in app.markdown)
     other = app.selectbox(key="compare_pick").options[1]
     app = settled(app.selectbox(key="compare_pick").set_value(other).run())
@@ -131,7 +133,8 @@ def test_bias_is_drawn_for_encoders(app: AppTest) -> None:
     assert not opened(app, mode="bias").get("vega_lite_chart")
     app = opened(app, mode="bias", right="minilm")
     assert app.get("vega_lite_chart")
-    assert "FP stand above FN" in said(app)
+    assert "Similarity by MiniLM: yes, in " in said(app)
+    assert not re.search(r"\([a-d]\)", said(app)), "no letters of a paper's panels"
     assert all(int(metric.value.replace(",", "")) > 0 for metric in app.metric)
 
 
@@ -166,7 +169,13 @@ def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
 def test_a_corpus_without_trees_says_what_to_do(app: AppTest, shared: Workspace) -> None:
     info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
     for mode, words in (("tree", "No tree over"), ("split", "No example tree"), ("query", "Enter a claim")):
-        assert words in said(opened(app, mode=mode, corpus=info.id))
+        app = opened(app, mode=mode, corpus=info.id)
+        assert words in said(app)
+        (example,) = (link.proto for link in app.get("page_link") if link.proto.label == "Try an example")
+        app.query_params.clear()
+        examples = settled(opened(app, **dict(parse_qsl(example.query_string))))
+        assert examples.selectbox(key="compare_corpus").value == HELD_OUT_ID
+        assert examples.metric
 
 
 def test_the_first_claim_is_one_that_no_side_was_trained_on(app: AppTest, shared: Workspace) -> None:

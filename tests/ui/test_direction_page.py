@@ -70,6 +70,8 @@ def test_equal_long_and_empty_sentences(app: AppTest) -> None:
         app = typed(app, first, second)
         assert app.info
         assert not app.metric
+    app = settled(app.button(key="direction_example").click().run())
+    assert app.metric
 
 
 def test_search_by_direction_next_to_cosine(

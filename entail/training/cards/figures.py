@@ -16,7 +16,7 @@ from entail.errors import EncoderError
 KEY = "measured"
 """Name of the records in `entail.json` and among the figures of a result file."""
 
-Task = Literal["premises", "passages", "chains", "entailment", "direction", "steps"]
+Task = Literal["premises", "passages", "chains", "entailment", "direction", "steps", "answers"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from entail.runtime.chains import (
 )
 from entail.runtime.tasks import Task, finish
 from entail.ui.shared.active import draw_notice, sync_with_active
-from entail.ui.shared.link import Link
+from entail.ui.shared.link import Link, draw_example_link
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, spoken, words_of
@@ -117,6 +117,7 @@ def _pick_source(shared: Workspace) -> Source | None:
     )
     if not stem or not answer:
         st.info("Enter a question and its correct answer.", icon=":material/edit:")
+        draw_example_link("pages/Chains.py", question=EXAMPLE.stem, answer=EXAMPLE.answer)
         return None
     if (stem, answer) == (EXAMPLE.stem, EXAMPLE.answer):
         st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")

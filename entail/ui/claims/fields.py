@@ -146,7 +146,13 @@ def pick_reader() -> str | None:
     names = list_readers()
     if not names:
         return None
-    return _pick_model("reader", "Reader", names, first=names[0], help_="Marks the answer in the passages.")
+    return _pick_model(
+        "reader",
+        "Reader",
+        names,
+        first=active_name("reader", names),
+        help_="Marks the answer in the passages.",
+    )
 
 
 def _pick_model(part: str, title: str, names: Sequence[str], *, first: str | None, help_: str) -> str | None:

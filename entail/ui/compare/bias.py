@@ -67,18 +67,39 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
     titles = {"TP": "true positives", "FN": "false negatives", "FP": "false positives"}
     for cell, (name, title) in zip(st.columns(3), titles.items(), strict=True):
         cell.metric(f"{name}, {title}", f"{counts[name]:,}", border=True)
+    # One axis for all: scores of a model that is searched by inner product may exceed 1.
+    ends = [value for panel in panels for quartiles in panel.quartiles.values() for value in quartiles]
+    span = min([0.0, *ends]), max([1.0, *ends])
     for panel in panels:
-        st.altair_chart(draw_bias(panel), width="stretch", alt=panel.finding, key=f"bias-{panel.letter}")
+        chart = draw_bias(panel, span=span)
+        st.altair_chart(chart, width="stretch", alt=finding_of(panel), key=f"bias-{panel.letter}")
     st.markdown("**Do false positives stand above false negatives?** Then a retriever ranks by similarity.")
-    st.markdown("\n".join(f"- {label(panel.finding)}" for panel in panels))
+    st.markdown("\n".join(f"- {label(finding_of(panel))}" for panel in panels))
     draw_download("All pairs (CSV)", "bias.csv", figure.rows)
 
 
-def draw_bias(panel: Panel) -> alt.LayerChart:
-    """Return the chart of token overlap, or of the similarity under an encoder: median and middle half."""
+def _measure_of(panel: Panel) -> str:
+    return f"Similarity by {model_name(panel.retriever)}" if panel.retriever else "Token overlap"
+
+
+def finding_of(panel: Panel) -> str:
+    """Return a sentence on whether false positives stand above false negatives."""
+    result = panel.separation
+    if result is None:
+        return f"{_measure_of(panel)}: there are no false positives or no false negatives to compare."
+    low, high = result.auc_interval
+    verdict = "yes" if low > 0.5 else "no, below" if high < 0.5 else "neither"
+    return f"{_measure_of(panel)}: {verdict}, in {result.auc:.0%} [{low:.0%}, {high:.0%}] of pairs above."
+
+
+def draw_bias(panel: Panel, *, span: tuple[float, float]) -> alt.LayerChart:
+    """Return the chart of token overlap, or of the similarity under an encoder: median and middle half.
+
+    `span` has the ends of the axis.
+    """
     import altair as alt
 
-    measure = f"Similarity, {model_name(panel.retriever)}" if panel.retriever else "Token overlap"
+    measure = _measure_of(panel)
     table = pd.DataFrame(
         [
             (mark.name, *panel.quartiles[code])
@@ -95,13 +116,12 @@ def draw_bias(panel: Panel) -> alt.LayerChart:
             *(alt.Tooltip(f"{name}:Q", title=name.capitalize(), format=".3f") for name in table.columns[1:]),
         ],
     )
-    # Scores of a model that is searched by inner product may exceed 1.
-    span = alt.Scale(domain=[min([0.0, *table["lower"]]), max([1.0, *table["upper"]])])
+    scale = alt.Scale(domain=list(span))
     middle = base.mark_bar(size=14, opacity=0.45)
-    middle = middle.encode(x=alt.X("lower:Q", title=measure, scale=span), x2="upper:Q")
+    middle = middle.encode(x=alt.X("lower:Q", title=measure, scale=scale), x2="upper:Q")
     median = base.mark_tick(size=22, thickness=4)
-    median = median.encode(x=alt.X("median:Q", title=measure, scale=span))
+    median = median.encode(x=alt.X("median:Q", title=measure, scale=scale))
     chart: alt.LayerChart = (middle + median).properties(
-        height=210, title=f"({panel.letter}) {measure}: median and middle half"
+        height=210, title=f"{measure}: median and middle half"
     )
     return chart

@@ -22,12 +22,13 @@ from entail.registry.models import active
 from entail.runtime.models import model_cache
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
+from entail.trees.installation.seed import HELD_OUT_ID
 from entail.trees.log.replay import CREATED
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.form import upload_limit
-from entail.ui.shared.link import Link
+from entail.ui.shared.link import Link, draw_example_link
 from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import Workspace, reference_premises, retrievers, workspace
 from entail.ui.shared.text import label
@@ -103,6 +104,11 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     return Choice(mode, ids[corpus], first, second, depth)
 
 
+def offer_example(mode: str) -> None:
+    """Draw a link that opens a mode over the held-out examples."""
+    draw_example_link("pages/Compare.py", mode=mode, trees=EXAMPLES, corpus=HELD_OUT_ID)
+
+
 def save_link(mode: str) -> None:
     """Write the parts of a mode into the address."""
     LINK.save_to_url((*_ALWAYS, *_BY_MODE[mode]))
@@ -139,6 +145,7 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
             else "No example tree is built from this corpus: take a file, or another corpus.",
             icon=":material/park:",
         )
+        offer_example(SPLIT)
         return None
     columns[1].caption(f"{len(tree_versions):,} trees with premises, over {info.count:,} premises.")
     return Source(KINDS[kind], tree_versions, stored_trees(tree_versions), corpus)
@@ -210,7 +217,7 @@ class Pair:
     def compare(self, query: str, *, k: int, gold: Mapping[str, str] | None = None) -> Comparison:
         """Compare the two on one query to depth k.
 
-        `gold` are its gold premises, folded text -> text; by default those of the example trees.
+        `gold` are its reference premises, folded text -> text; by default those of the example trees.
         """
         text = fold(query)
         decisions = dict.fromkeys(self.judgements.rejected.get(text, ()), False)

@@ -80,7 +80,7 @@ def draw_query(pair: Pair, query: str, *, k: int, gold: Mapping[str, str] | None
     for which, name in enumerate(comparison.names):
         cells[which + 1].metric(
             f"{label(model_label(name))}: reference premises found",
-            str(comparison.count_gold(which)) if has_gold else "none known",
+            str(comparison.count_gold(which)) if has_gold else "no reference",
             border=True,
         )
     draw_training_notice((query,), comparison.names)

@@ -20,9 +20,11 @@ from entail.ui.compare.choice import (
     EXAMPLES,
     KINDS,
     LINK,
+    TREE,
     Pair,
     Source,
     draw_training_notice,
+    offer_example,
     stored_trees,
 )
 from entail.ui.compare.query import draw_queries, draw_query
@@ -132,8 +134,9 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     # A plain HTML table is drawn before the browser has loaded the interactive one.
     st.table(table, hide_index=True, border="horizontal", alt="Figures of both retrievers.")
     st.caption(
-        "Brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
-        "corrected for multiple measures. ●: the interval of the difference excludes 0."
+        "Hit@k: share of the premises in the first k. MAP and NDCG: quality of the whole ranking. Brackets: "
+        "95 % bootstrap intervals over claims. p: paired randomisation test, not corrected for several "
+        "measures. ●: the interval of the difference excludes 0."
     )
 
 
@@ -145,6 +148,7 @@ def pick_tree(shared: Workspace, info: CorpusInfo) -> Source | None:
             "No tree over this corpus has premises. Accept some on the Trees page.",
             icon=":material/park:",
         )
+        offer_example(TREE)
         return None
     titles = {
         id: tree.hypothesis if tree.example else f"{tree.hypothesis} · {tree.changed_by}"

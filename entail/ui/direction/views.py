@@ -129,6 +129,10 @@ def _draw_pair(_: Workspace, choice: ChosenEncoder) -> None:
     st.button("Swap", icon=":material/swap_horiz:", key="direction_swap", on_click=_swap)
     if is_blank(first) or is_blank(second):
         st.info("Enter two sentences.", icon=":material/edit:")
+        example = dict(zip((_FIRST, _SECOND), EXAMPLE, strict=True))
+        st.button(
+            "Try an example", key="direction_example", on_click=st.session_state.update, args=(example,)
+        )
         return
     judged = _judge_pair(choice, first, second)
     if judged is None:

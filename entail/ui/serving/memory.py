@@ -34,6 +34,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "reranker": ("Re-ranker", "Trees, /search"),
     JUDGE: ("Judge", "Claims, Direction"),
     "steps": ("Check of steps", "Trees"),
+    "reader": ("Reader", "Claims"),
     INDEX: ("Index", "Trees, Compare, /search"),
 }
 """Kind in memory -> its name, and the pages and endpoints where it answers."""

@@ -35,6 +35,11 @@ def init_value(key: str, value: object) -> None:
         st.session_state[key] = st.session_state[key]
 
 
+def draw_example_link(page: str, **values: str) -> None:
+    """Draw a link that opens a page's file with an example, whose parts are these query parameters."""
+    st.page_link(page, label="Try an example", icon=":material/lightbulb:", query_params=values)
+
+
 class Link:
     """Query parameters of one page, and the widgets that they set.
 

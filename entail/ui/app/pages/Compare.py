@@ -4,7 +4,17 @@ import streamlit as st
 
 from entail.runtime.models import model_cache
 from entail.ui.compare.bias import draw_similarity_bias
-from entail.ui.compare.choice import BIAS, LINK, QUERY, TREE, draw_fields, pick_source, save_link, take_pair
+from entail.ui.compare.choice import (
+    BIAS,
+    LINK,
+    QUERY,
+    TREE,
+    draw_fields,
+    offer_example,
+    pick_source,
+    save_link,
+    take_pair,
+)
 from entail.ui.compare.query import draw_query, draw_share, pick_query
 from entail.ui.compare.split import draw_trees, pick_tree
 from entail.ui.components.elements import show_errors
@@ -27,6 +37,7 @@ with page("Compare", "Two retrievers rank the premises of the same claim.") as (
         save_link(choice.mode)
         if choice.mode == QUERY and not query:
             st.info("Enter a claim.", icon=":material/edit:")
+            offer_example(QUERY)
         elif query or source:
             corpus = source.corpus if source else shared.corpora.corpus(info.id, version=info.version)
             pair = take_pair(shared, corpus, choice)

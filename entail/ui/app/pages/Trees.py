@@ -81,8 +81,9 @@ with framed("Trees") as (shared, author):
                 draw_export(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
-    with verdict:
-        draw_step_check(page)
+    if not screen.query:  # the verdict is on the node, not on what is searched for
+        with verdict:
+            draw_step_check(page)
     check_others(page)
     open_dialog(page)
     start_request().new_tree = None  # the new tree is open
