@@ -35,6 +35,9 @@ MAX_RATIO = 200
 _SURE_BYTES = 2**24
 """Unpacked bytes that any file may have."""
 
+_HEAD = 8192
+"""Bytes at the start of a file by which a binary one is told."""
+
 GZIP = b"\x1f\x8b"
 DAMAGED = (EOFError, OSError, zlib.error)
 """Errors of reading a damaged or cut archive."""
@@ -275,6 +278,8 @@ def _decode(data: bytes, encoding: str | None, file_name: str, remedy: str) -> s
         cause = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
         if encoding or guess != "utf-8":
             message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8{remedy}"
+        elif b"\0" in data[:_HEAD]:
+            message = "expected a text file, found a binary one; export its texts as CSV or one a line"
         else:
             message = (
                 f"expected text in UTF-8, found {cause}: a binary file, or text in another encoding such as "

@@ -75,7 +75,7 @@ def sheet_to_csv(data: bytes, file_name: str, *, max_bytes: int) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if "xl/workbook.xml" not in archive.namelist():
-                message = "expected a text file or a sheet of Excel, found another ZIP file; unpack it"
+                message = "expected text or a sheet of Excel, found another kind of ZIP file; save it as text"
                 raise FormatError(message, source=file_name)
             if sum(part.file_size for part in archive.infolist()) > max_bytes:
                 raise too_large

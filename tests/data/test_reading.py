@@ -56,6 +56,7 @@ def test_an_encoding_can_be_given() -> None:
         (b"%PDF-1.7", None, "PDF"),
         (b"SQLite format 3\0", None, "SQLite"),
         (bytes(range(1, 256)), 2, "binary"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 1, "binary one"),
     ],
 )
 def test_other_files_are_refused(data: bytes, line: int | None, message: str) -> None:

@@ -100,6 +100,15 @@ def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared
     assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("a café costs 5 €",)
 
 
+def test_an_empty_file_is_said_and_a_wrong_encoding_is_seen(ada: AppTest) -> None:
+    ada = ada.file_uploader(key="corpus_file-0").upload("facts.txt", b" \n", "text/plain").run()
+    assert ada.warning
+    ada = ada.file_uploader(key="corpus_file-0").upload("f.txt", "\u6c37".encode("cp932"), "text/plain").run()
+    for encoding in ("cp932", "gb18030"):
+        ada = ada.selectbox(key="corpus_encoding-0").set_value(encoding).run()
+        assert any("\u6c37" in caption.value for caption in ada.caption) == (encoding == "cp932")
+
+
 def test_pasted_premises_become_a_corpus(ada: AppTest, shared: Workspace) -> None:
     ada.text_area(key="corpus_pasted-0").set_value("ice is cold\n\nfire is hot")
     ada.text_input(key="corpus_name-0").set_value("opposites")

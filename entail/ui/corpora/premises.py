@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 import pandas as pd
 import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
+from entail.data.reading import read_text, text_lines
 from entail.data.records import Premise
 from entail.data.text import count_of, file_stem, fold, quote
 from entail.errors import EntailError
-from entail.progress import Progress
+from entail.progress import Progress, ProgressCallback
 from entail.runtime.models import model_cache
 from entail.settings import is_demo
 from entail.trees.store.corpora import CorpusChange, CorpusInfo
@@ -110,12 +113,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         clicked = st.button("Import", type="primary", disabled=not content.strip() or locked)
         if not clicked or author is None:
             return
-        bar = st.progress(0.0)
-
-        def report(progress: Progress) -> None:
-            bar.progress(progress.fraction, text=str(progress))
-
-        with show_errors():
+        with show_errors(), _progress_bar() as report:
             reading = read_corpus(
                 content,
                 name=file_name,
@@ -134,10 +132,33 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             st.rerun()
 
 
+@contextmanager
+def _progress_bar() -> Iterator[ProgressCallback]:
+    """Yield a callback that draws progress, until the block ends."""
+    bar = st.progress(0.0)
+
+    def report(progress: Progress) -> None:
+        bar.progress(progress.fraction, text=str(progress))
+
+    try:
+        yield report
+    finally:
+        bar.empty()
+
+
 def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -> str | None:
-    """Draw the field for the column of a table that has the premises; None for files without columns."""
+    """Draw the field for the column of a table that has the premises; None for files without columns.
+
+    The first texts are shown, so that a wrong encoding is noticed.
+    """
+    if not content.strip():
+        st.warning("This file is empty.", icon=":material/warning:")
+        return None
     try:
         sample = sample_columns(content, name=name, encoding=encoding)
+        if not sample and encoding is not None:
+            first = islice(text_lines(read_text(content, name=name, encoding=encoding)), 3)
+            _draw_sample([line for _, line in first])
     except EntailError:
         return None  # the import says what is wrong
     if not sample:
@@ -150,8 +171,12 @@ def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -
         format_func=lambda number: f"{number + 1}: {columns[number]}",
         key=key,
     )
-    st.caption("\n".join(f"- {label(text, longest=120)}" for text in sample[columns[at]][:3]))
+    _draw_sample(sample[columns[at]][:3])
     return columns[at]
+
+
+def _draw_sample(texts: Sequence[str]) -> None:
+    st.caption("\n".join(f"- {label(text, longest=120)}" for text in texts))
 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
@@ -317,6 +342,8 @@ def _draw_archive_button(shared: Workspace, author: str | None, corpus: CorpusIn
             if not corpus.archived:
                 model_cache().cancel(shared.corpora.corpus(corpus.id).hash)
             shared.corpora.archive(corpus.id, author=author or "", archived=not corpus.archived)
+            act = "Restored" if corpus.archived else "Archived"
+            st.toast(f"{act} {label(corpus.name)}.", icon=":material/check:")
 
     st.button(
         "Restore" if corpus.archived else "Archive",
