@@ -155,6 +155,8 @@ def nli(
 ) -> Report:
     """Evaluate an encoder, or a judge, on labelled pairs; rows with other labels are skipped and counted.
 
+    Data of two classes, such as HANS and RTE, take neutral and contradiction as one.
+
     Of an encoder: entailment against the rest. Without a threshold, its own or one fitted on dev, the best
     one on the evaluated pairs is used, which is optimistic; `threshold_from` is `data` then.
 

@@ -241,15 +241,12 @@ def _base_folder(base: str | None) -> Path | None:
         spec = find_spec(_PACKAGE)
         locations = spec.submodule_search_locations if spec else None
         return Path(next(iter(locations))) / "model" if locations else None
-    return folder if (folder := Path(base)).is_dir() else _cached(base)
-
-
-def _cached(name: str) -> Path | None:
-    """Return the folder of a Hub id in the local cache."""
+    if (folder := Path(base)).is_dir():
+        return folder
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    hub_id, _, revision = name.partition("@")
+    hub_id, _, revision = base.partition("@")
     try:
         return Path(snapshot_download(hub_id, revision=revision or None, local_files_only=True))
     except (HFValidationError, LocalEntryNotFoundError, OSError):
@@ -278,13 +275,20 @@ def _locate(name: str | Path, *, on_hub: bool = False) -> Path | Literal["packag
         folder = Path(expand_home(name))
         if folder.is_dir():
             return folder
-    if _HUB_ID.fullmatch(name) and (on_hub or "/" in name or "@" in name or _cached(name)):
+    if _HUB_ID.fullmatch(name) and (on_hub or "/" in name or "@" in name or _is_cached(name)):
         return "hub"
     names = ", ".join([PACKAGED, *(folder.name for folder in _encoder_folders())])
     raise UnknownEncoderError(
         f"no encoder is called {name!r}; here are: {names}. A folder is given as ./folder or by its absolute "
         "path, a model on the Hugging Face Hub as organisation/model, or as model@main without organisation"
     )
+
+
+def _is_cached(model: str) -> bool:
+    """Return whether the Hub's cache has a model without organisation."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE, f"models--{model}", "snapshots").is_dir()
 
 
 _KNOWN: dict[tuple[Path, str], tuple[tuple[tuple[str, int, int], ...], EncoderEntry]] = {}

@@ -42,10 +42,10 @@ NOT_ENTAILMENT: Final = "not_entailment"
 """Label of data with two classes: neutral or contradiction."""
 
 _LABEL: Mapping[Label, re.Pattern[str]] = {
-    "entailment": re.compile("e|entail.*"),
-    "neutral": re.compile("n|neutral.*"),
-    "contradiction": re.compile("c|contradict.*"),
-    NOT_ENTAILMENT: re.compile("no[nt][-_ ]?entail.*"),
+    "entailment": re.compile("e|entail(s|ed|ment)?"),
+    "neutral": re.compile("n|neutral"),
+    "contradiction": re.compile("c|contradict(s|ed|ion|ory)?"),
+    NOT_ENTAILMENT: re.compile("no[nt][-_ ]?entail(s|ed|ment)?"),
 }
 """Spellings of data sets and models, in lower case; ANLI has the first letters."""
 
