@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from entail.runtime.machine import list_gpus
 from entail.runtime.models import (
     CROSS,
     INDEXES,
+    SharedEncoder,
     load_judge,
     load_reader,
     load_reranker,
@@ -47,41 +49,46 @@ class Resident:
 def list_residents() -> list[Resident]:
     """Return the models and indexes in the memory of this process."""
     encoders = model_cache().encoders
-    residents = [
-        Resident(
+    loaded: list[tuple[str, str, str, Any, SharedEncoder | Task[Any]]] = [
+        (
             "direction" if encoder.entry.gaussian is not None else "retriever",
             encoder.name,
-            encoder.revision,
-            encoder.device,
             "",
-            size_in_bytes(encoder, without=[encoder.batcher]),
-            encoder.since,
-            encoder.used,
+            encoder,
+            encoder,
         )
         for encoder in encoders
     ]
-
-    def add(
-        kind: str, name: str, revision: str, task: Task[Any], *, device: str = "", corpus: str = ""
-    ) -> None:
-        size = size_in_bytes(task.value, without=encoders)
-        device = device or device_name()
-        residents.append(Resident(kind, name, revision, device, corpus, size, task.since, task.used))
-
-    tasks: dict[tuple[str, Any], Task[Any]]
     with CACHE.lock:
-        tasks = dict(CACHE.tasks.items())
+        tasks: dict[tuple[str, Any], Task[Any]] = {**CACHE.tasks}
     for (group, key), task in tasks.items():
         if task.value is None:
             continue
         if group == INDEXES.name:
-            corpus = model_cache().corpus_name(key[2])
-            add(INDEX, key[0], task.value.manifest.revision, task, device="cpu", corpus=corpus)
+            loaded.append((INDEX, key[0], model_cache().corpus_name(key[2]), task.value, task))
         elif group == CROSS.name:
-            add(key[0], key[1], task.value.revision, task)
+            loaded.append((key[0], key[1], "", task.value, task))
         elif group == SCORERS.name:
-            add("chains", key[0], task.value.revision, task)
-    return residents
+            loaded.append(("chains", key[0], "", task.value, task))
+    return [
+        Resident(
+            kind=kind,
+            name=name,
+            revision=value.manifest.revision if kind == INDEX else value.revision,
+            device="cpu" if kind == INDEX else device_name(),
+            corpus=corpus,
+            size=_measure(value, [encoder for encoder in encoders if encoder is not value]),
+            since=times.since,
+            used=times.used,
+        )
+        for kind, name, corpus, value, times in loaded
+    ]
+
+
+def _measure(value: object, without: Sequence[object]) -> int:
+    with contextlib.suppress(Exception):  # a foreign object may raise anything
+        return size_in_bytes(value, without=without)
+    return 0
 
 
 class MemoryCollector:

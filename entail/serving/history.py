@@ -178,6 +178,4 @@ def read_metrics(client: Client) -> Iterator[Metric]:
     try:
         yield from text_string_to_metric_families(text)
     except ValueError as error:
-        raise ServingError(
-            f"expected metrics of entail's API, found {text[:40]!r}", kind="strange"
-        ) from error
+        raise ServingError("expected metrics of entail's API, found another text", kind="strange") from error

@@ -102,7 +102,8 @@ def test_models_are_loaded_and_freed(api: target.Target) -> None:
         app = awaited(app.run().button(key="serving_load_button").click().run(), LOADING)
     assert {resident.kind for resident in list_residents()} == {"retriever", "index", "reranker"}
     (rows,) = tables(app.run())
-    assert {(row["kind"], row["of"]) for row in rows} >= {("Re-ranker", "active"), ("Index", "four")}
+    marks = {(row["kind"], row["active"], row["corpus"]) for row in rows}
+    assert marks >= {("Re-ranker", "active", ""), ("Index", "", "four")}
     app.selectbox(key="serving_release").set_value("reader")
     app = app.run().button(key="serving_release_button").click().run()
     assert "reader" not in {resident.name for resident in list_residents()}

@@ -89,7 +89,8 @@ def _describe_residents(traffic: Traffic, target: Target) -> list[dict[str, Any]
             {
                 "kind": kind,
                 "name": model_label(labels["name"]),
-                "of": labels["corpus"] or ("active" if labels["name"] in in_use else ""),
+                "active": "active" if labels["name"] in in_use and labels["kind"] != INDEX else "",
+                "corpus": labels["corpus"],
                 "texts in the last hour": int(texts) if texts and labels["kind"] != INDEX else None,
                 "size": in_words(int(size)),
                 "device": labels["device"],
@@ -137,7 +138,7 @@ def _draw_actions(shared: Workspace) -> None:
         key="serving_device",
         on_change=_change_device,
         disabled=len(devices) < 2,
-        help="Until the app restarts; ENTAIL_DEVICE sets it for good. Models are loaded again.",
+        help="Until the app restarts, also for trainings; ENTAIL_DEVICE sets it for good.",
     )
     draw_result(LOADING, st.session_state.get(_SLOT), str, waiting="Loading …", slot=_SLOT)
 

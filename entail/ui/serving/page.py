@@ -17,7 +17,7 @@ _VIEWS = ("Traffic", "Models", "Try it", "Compare")
 
 def draw_serving(shared: Workspace, author: str | None) -> None:
     """Draw the choice of the server and a view of it."""
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         view = pick_view("View", _VIEWS, default="Traffic", key="serving_view", bind="query-params")
         server = pick_server()
     target = draw_target(server)

@@ -87,7 +87,7 @@ def draw_target(server: str) -> Target | None:
         "Token",
         type="password",
         key="serving_token",
-        help="Its ENTAIL_SERVE_TOKEN. Kept in this session only.",
+        help="Its ENTAIL_SERVE_TOKEN. Not stored.",
     )
     if not url:
         return None

@@ -52,9 +52,11 @@ def _draw_live(target: Target, seconds: int) -> None:
         return
     traffic = Traffic(samples[0], samples[-1])
     endpoints = samples[-1].label_values(_REQUESTS, "endpoint")
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for name, value in _describe_requests(traffic).items():
-            st.metric(name.capitalize(), value, width="content", help=_HELP.get(name))
+            st.metric(
+                name if name in QUANTILES else name.capitalize(), value, width="content", help=_HELP.get(name)
+            )
     st.caption(f"Of the last {max(1, round(traffic.seconds / 60))} min. Renewed every 5 seconds.")
     if endpoints:
         _draw_charts(samples, endpoints)
@@ -75,7 +77,7 @@ def _describe_requests(traffic: Traffic, **labels: str) -> dict[str, str]:
     latencies = {name: traffic.quantile(_SECONDS, share, **labels) for name, share in QUANTILES.items()}
     return {
         "requests": f"{by_status.total():,}",
-        "a second": f"{by_status.total() / max(traffic.seconds, 1.0):.2f}",
+        "per second": f"{by_status.total() / max(traffic.seconds, 1.0):.2f}",
         **{
             name: "none" if seconds is None else f"{1000 * seconds:,.0f} ms"
             for name, seconds in latencies.items()
@@ -118,7 +120,7 @@ def _draw_charts(samples: Sequence[Sample], endpoints: Sequence[str]) -> None:
                 label_visibility="collapsed",
                 width=160,
             )
-        st.altair_chart(_lines(latencies, "quantile", list(QUANTILES), scale="symlog"), height=240)
+        st.altair_chart(_lines(latencies, "quantile", list(QUANTILES), scale="log"), height=240)
 
 
 def _time(step: Traffic) -> datetime:
@@ -130,7 +132,7 @@ def _lines(
     series: str,
     names: Sequence[str],
     *,
-    scale: Literal["linear", "symlog"] = "linear",
+    scale: Literal["linear", "log"] = "linear",
 ) -> Any:  # noqa: ANN401 - of Altair
     colours = [SERIES[number % len(SERIES)] for number in range(len(names))]
     dashes = [list(_DASHES[number % len(_DASHES)]) for number in range(len(names))]
@@ -139,11 +141,11 @@ def _lines(
         .mark_line(point={"size": 18})
         .encode(
             x=alt.X("time:T", title=None),
-            y=alt.Y("value:Q", title=None, scale=alt.Scale(type=scale, domainMin=0)),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(type=scale), axis=alt.Axis(tickCount=4)),
             color=alt.Color(
                 f"{series}:N",
                 scale=alt.Scale(domain=list(names), range=colours),
-                legend=alt.Legend(orient="bottom", title=None),
+                legend=alt.Legend(orient="bottom", title=None, columns=4),
             ),
             strokeDash=alt.StrokeDash(f"{series}:N", scale=alt.Scale(domain=list(names), range=dashes)),
             tooltip=["time:T", f"{series}:N", alt.Tooltip("value:Q", format=".2f")],

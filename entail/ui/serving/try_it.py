@@ -46,7 +46,7 @@ ENDPOINTS: Mapping[str, tuple[type[BaseModel], type[BaseModel], Mapping[str, str
 """Endpoint -> its request, its answer, and its fields with an example."""
 
 _LISTS = ("queries", "texts", "questions", "answers", "first", "second")
-_DEFAULT = "default"
+_DEFAULTS = {"corpus": "", "reranker": "none"}
 
 
 def draw_try_it(target: Target) -> None:
@@ -78,7 +78,7 @@ def draw_try_it(target: Target) -> None:
 
 def _draw_field(endpoint: str, field: str, example: str, info: messages.Info) -> Any:  # noqa: ANN401 - of JSON
     """Draw a field and return its value, nothing for the default."""
-    key, title = f"serving_{endpoint}_{field}", field.capitalize()
+    key, title = f"serving_{endpoint}_{field}", field.capitalize().replace("Rer", "Re-r")
     encoders = [encoder.name for encoder in info.encoders if endpoint == "encode" or encoder.gaussian]
     names: Mapping[str, Sequence[str]] = {
         "corpus": [corpus.name for corpus in info.corpora],
@@ -88,9 +88,10 @@ def _draw_field(endpoint: str, field: str, example: str, info: messages.Info) ->
         "scorer": [TFIDF, *info.scorers],
     }
     if field in names:
-        options = [*names[field]] if field == "corpus" else [_DEFAULT, *names[field]]
+        default = _DEFAULTS.get(field, "active")
+        options = [default, *names[field]] if default else names[field]
         name = st.selectbox(title, options, format_func=model_label, key=key)
-        return None if name == _DEFAULT else name
+        return None if name == default else name
     if field not in _LISTS:
         return st.text_input(title, example, key=key).strip()
     text = st.text_area(title, example, key=key, help="One a line.", height=90)
