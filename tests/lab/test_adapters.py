@@ -108,6 +108,21 @@ def test_a_method_trains_and_measures(
         assert 0 <= np.average(values, weights=weights) <= 1
 
 
+def test_a_retriever_is_measured_by_the_answers_in_its_passages(
+    data: DataFolder, tiny_home: Path, tmp_path: Path
+) -> None:
+    sets = {"train": "squad-train", "dev": "squad-dev", "passages": "squad-dev"}
+    load_adapter("reader").train(work(data, tiny_home / "reader-minilm", sets, max_length=32))
+    adapter = load_adapter("answers")
+    reader = load_adapter("reader").measure(str(tiny_home / "reader-minilm"), data, sets, cache=tmp_path)
+    gold, found_by = (adapter.measure(model, data, sets, cache=tmp_path) for model in ("gold", "bm25"))
+    assert gold["F1@1, question"][0] == pytest.approx(reader["F1"][0])
+    assert set(gold) == set(found_by) > {"EM@20, claim"}
+    assert len(found_by["EM@1, claim"][0]) == len(reader["EM"][0])
+    with pytest.raises(LabError):
+        adapter.train(work(data, tmp_path / "out", sets))
+
+
 def test_a_first_stage_comes_before_passages(data: DataFolder, tmp_path: Path) -> None:
     sets = {"train": "squad-train", "passages": "squad-dev", "nli_a": "nli-train"}
     begun = replace(

@@ -34,7 +34,7 @@ def train(work: Work) -> None:
         raise LabError(f"expected questions, first and pairs at most, found {', '.join(extra)}")
     config = work.config(DPR)
     questions = tuple(read_questions(work.data.path(work.sets["train"])))
-    store = _store(work.data, work.sets, work.cache)
+    store = open_store(work.data, work.sets, work.cache)
     examples = examples_of(store, take_evenly(questions, extra["questions"] or None))
     examples = with_missing_negatives(examples, depth=config.depth)
     data = {work.sets["train"].split("/")[0]}
@@ -70,11 +70,12 @@ def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
     """Measure R@k and the reciprocal rank of the questions of `passages` among all paragraphs."""
     file = data.path(sets["passages"])
-    evaluation = evaluate_passages(_store(data, sets, cache), judged_questions(file), encoder=model)
+    evaluation = evaluate_passages(open_store(data, sets, cache), judged_questions(file), encoder=model)
     return {name: (values, np.ones(len(values))) for name, values in evaluation.values.items()}
 
 
-def _store(data: DataFolder, sets: Mapping[str, str], cache: Path) -> PassageStore:
+def open_store(data: DataFolder, sets: Mapping[str, str], cache: Path) -> PassageStore:
+    """Return the paragraphs of `train` and `passages`."""
     names = [sets[role] for role in ("train", "passages")]
     pool = "-".join(data.digest(name) for name in names)
     return store_passages([data.path(name) for name in names], cache / f"pool-{pool}")
