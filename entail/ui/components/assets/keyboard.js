@@ -36,7 +36,7 @@ const belongsTo = (element, key) => {
   const plain = key.replace("shift+", "");
   if (PRESSING.has(plain)) return element.matches("button, a, summary, input, [role=button], [role=link], [role=treeitem]");
   if (MOVING.has(plain)) {
-    return element.closest("[role=slider], [role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], [role=tree]:not(.items), " +
+    return element.closest("[role=slider], [role=separator], [role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], [role=tree]:not(.items), " +
       "input[type=range], input[type=radio], input[type=number]") !== null;
   }
   return false;
