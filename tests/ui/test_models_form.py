@@ -113,12 +113,14 @@ def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> No
 
 
 def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
-    edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="true")
+    edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", **{"Reference triplets": "true"})
     app = form(view)
     named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
     named(app.number_input, "Rank").set_value(4).run()
-    assert all(part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Gold true"))
+    assert all(
+        part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Reference triplets true")
+    )
     config = submitted(app).spec.config
     assert (config["rank"], config["loss"], config["margin"], config["gold"], config["dropout"]) == (
         *(4, "softmax", 0.5, True, None),
@@ -212,6 +214,11 @@ def test_files_of_the_data_folder_are_offered_and_no_path_is_typed(view: View) -
     named(app.selectbox, "Tables").set_value("worldtree/mine/tables")
     named(app.selectbox, "Questions").set_value("worldtree/mine/questions.tsv").run()
     assert not [field for field in app.text_input if "path" in (field.label or "").lower()]
+    (tables.parent / "squad.json").write_text('{"data": []}', encoding="utf-8")
+    wrong = named(app.run().selectbox, "Questions").set_value("worldtree/mine/squad.json").run()
+    assert "squad.json, line 1" in said(settled(start(wrong).click().run()))
+    assert jobs().jobs() == []
+    named(app.selectbox, "Questions").set_value("worldtree/mine/questions.tsv").run()
     source = submitted(app).spec.source
     assert (source["tables"], source["questions"]) == (str(tables), str(questions))
 

@@ -130,7 +130,13 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     now, at = active("grove").revision, datetime(2026, 5, 1, tzinfo=UTC)
     better = PairedDifference(0.2, 0.4, 0.1, 0.3, 0.001, 30, 2, 40)
     evaluation = PairedComparison(
-        str(resolve("mine").revision), now, "dev trees", "0" * 12, "MAP", {"MAP": better}
+        str(resolve("mine").revision),
+        now,
+        "dev trees",
+        "0" * 12,
+        "MAP",
+        {"MAP": better},
+        rivals={"BM25": 0.45},
     )
     source = {"from_log": "grove"}
     spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, source, "the decisions on grove", "mine", "Bo", at)
@@ -143,6 +149,8 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     assert "the decisions on grove by Bo" in said(app)
     assert "it may have collapsed" in said(app)
     assert "MAP: 0.400 against 0.200, +0.200 [+0.100, +0.300]" in said(app)
+    assert "BM25 0.450" in said(app)
+    assert any("simple rule" in str(box.value) for box in app.warning)
     assert not app.button(key="promote-mine").disabled
     promote("other", by="Cy", corpus="grove", anyway=True)
     app = settled(app.run())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ INSTALLED = "Installed"
 
 _VIEWS = ("Card", "Promote")
 _ROWS_SHOWN = 10
+_DIGEST = re.compile(r" \([0-9a-f]{12}\)")
 _FIRST_MEASURES = ("MAP", "MRR", "accuracy")
 
 
@@ -147,7 +149,7 @@ def _cells(model: _Model, uses: Collection[str]) -> dict[str, Any]:
         "state": "refused" if model.problem else f"active for {', '.join(uses)}" if uses else "",
         "score": first.value if first else None,
         "simple rule": first.rival_value if first else None,
-        "measured on": f"{first.measure}: {first.data}" if first else "",
+        "measured on": f"{first.measure}: {_DIGEST.sub('', first.data)}" if first else "",
         "base": base.name if base is not None else "",
         "licence": (facts.licence if facts is not None else entry.licence if entry is not None else "") or "",
         "revision": (entry.revision if entry is not None else model.revision) or "",

@@ -26,6 +26,15 @@ MAX_COMMON = 8
 BASE, INITIAL = "base", "initial"
 """Names of the settings that name the model, and the adapter on it, to start from."""
 
+_LABELS = {
+    "gold": "Reference triplets",
+    "initial": "Start from",
+    "live_k": "Hard negatives per step",
+    "nli": "Entailment pairs",
+    "qrels": "Relevance judgements",
+}
+"""Labels of settings whose names do not say what they are."""
+
 _CHOICES: Mapping[object, str] = {
     **{None: "default", True: "yes", False: "no"},
     **{"ent": "entailed", "ent+con": "entailed, contradicted", "ent+rev": "entailed, reversed"},
@@ -147,7 +156,7 @@ def setting_label(name: str) -> str:
     >>> setting_label("batch_size"), setting_label("k"), setting_label("nli_limit")
     ('Batch size', 'K', 'NLI limit')
     """
-    return name.replace("_", " ").strip().capitalize().replace("Nli", "NLI")
+    return _LABELS.get(name) or name.replace("_", " ").strip().capitalize().replace("Nli", "NLI")
 
 
 def step_of(value: float | None) -> float:
