@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import PAPER, AeencConfig, decisions_config
-from entail.aeenc.source import TrainingData, TreeSource, bundled_source, decision_halves
+from entail.aeenc.source import SAMPLE, TrainingData, TreeSource, decision_halves
 from entail.progress import ProgressCallback
 from entail.training.config import TrainingConfig
 from entail.training.method import CardText, Method, Preview, Run
@@ -89,7 +89,7 @@ CARD = CardText(
 AEENC = Method(
     name="aeenc",
     source=TreeSource,
-    sample=bundled_source(),
+    sample=SAMPLE,
     title="AE-Enc: learn what explains and what only looks similar",
     card=CARD,
     config=AeencConfig,

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     DecisionReader = Callable[[str], tuple[Corpus, Judgements]]
     """Name of a team's corpus -> the corpus and the judgements on it."""
 
+SAMPLE = {"corpus": "premises.jsonl.gz", "trees": "trees.jsonl.gz", "hold_out": 10}
+"""Values of a `TreeSource` for the bundled sample."""
+
 _SNAPSHOT = "decisions.json"
 
 
@@ -117,14 +120,6 @@ class TreeSource:
         if self.from_log is not None:
             return f"the decisions on {self.from_log}"
         return f"{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
-
-
-def bundled_source() -> dict[str, object]:
-    """Return the values of a `TreeSource` for the bundled sample."""
-    from entail.data.bundled import sample_dir
-
-    folder = sample_dir()
-    return {"corpus": folder / "premises.jsonl.gz", "trees": folder / "trees.jsonl.gz", "hold_out": 10}
 
 
 def hold_out(

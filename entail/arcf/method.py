@@ -110,14 +110,6 @@ def _read_explained(file: Path) -> QuestionReading:
     return QuestionReading(file.name, "2020", tuple(questions))
 
 
-def bundled_trees() -> dict[str, object]:
-    """Return the values of a `WorldtreeSource` for the bundled sample."""
-    from entail.data.bundled import sample_dir
-
-    folder = sample_dir()
-    return {"tables": folder / "premises.jsonl.gz", "questions": folder / "trees.jsonl.gz", "hold_out": 10}
-
-
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
     """Train; see `train_arcf`."""
     from entail.arcf.training import train_arcf
@@ -235,7 +227,7 @@ ARCF = Method(
     config=ArcfConfig,
     train=train,
     source=WorldtreeSource,
-    sample=bundled_trees(),
+    sample={"tables": "premises.jsonl.gz", "questions": "trees.jsonl.gz", "hold_out": 10},
     evaluate=evaluate,
     preview=preview,
     role="chains",

@@ -61,7 +61,7 @@ def _command(method: Method) -> Callable[..., None]:
             printed = values_of(method.make_config(changes, preset=preset))
             printed |= {field.name: about.get(field.name, field.default) for field in settings_of_data}
             return Report(data=printed, text=format_toml([*method.fields, *settings_of_data], printed))
-        source = method.make_source({**method.sample, **about} if sample else about)
+        source = method.make_source({**method.sample_values(), **about} if sample else about)
         if sample and "sample" in method.presets:
             preset = preset or "sample"
         config = method.make_config(changes, preset=preset or method.usual_preset(source))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from entail.gausscse.config import PAPER, GausscseConfig
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource, bundled_pairs
+from entail.training.nli_source import SAMPLE, PairData, PairSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -87,7 +87,7 @@ GAUSSCSE = Method(
     evaluate=evaluate,
     presets={"paper": PAPER, "sample": GausscseConfig(epochs=10, batch_size=16)},
     source=PairSource,
-    sample=bundled_pairs(),
+    sample=SAMPLE,
     preview=preview,
     role="direction",
     common=("base", "tuning", "rank", "sets", "epochs", "batch_size", "learning_rate", "temperature"),

@@ -290,7 +290,7 @@ def sample_splits(role: Role) -> Iterator[Split]:
 def _compare_sample(
     trainer: Method, name: str, corpus: str | None, report: ProgressCallback | None
 ) -> PairedComparison:
-    data = read_source(trainer.make_source(trainer.sample), progress=report)
+    data = read_source(trainer.make_source(trainer.sample_values()), progress=report)
     comparison = compare_with_active(trainer, name, data, progress=report)
     if comparison is None:
         raise JobError(f"expected an active model of the role {trainer.role}, found none to compare with")

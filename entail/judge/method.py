@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from entail.judge.config import JudgeConfig
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource, bundled_pairs
+from entail.training.nli_source import SAMPLE, PairData, PairSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -133,7 +133,7 @@ JUDGE = Method(
     train=train,
     evaluate=evaluate,
     source=PairSource,
-    sample=bundled_pairs(),
+    sample=SAMPLE,
     role="judge",
     presets={"sample": JudgeConfig(epochs=10)},
     preview=preview,

@@ -163,7 +163,7 @@ class Method:
         presets: Name, such as `paper` or `decisions`, -> configuration to start from.
         for_decisions: Returns settings for training on a team's decisions, some given by keyword.
         role: Role of its models.
-        sample: Values of the source's fields for the bundled sample, on which a training takes minutes.
+        sample: Values of the source for the bundled sample, files by name; a training takes minutes on it.
     """
 
     name: str
@@ -209,6 +209,18 @@ class Method:
     def usual_preset(self, source: Source) -> str | None:
         """Return the preset for a source: `decisions` for those of a team, if there is one."""
         return DECISIONS if getattr(source, "from_log", None) and DECISIONS in self.presets else None
+
+    def sample_values(self) -> dict[str, Any]:
+        """Return the values of the source for the bundled sample, with the paths of its files."""
+        from entail.data.bundled import sample_dir
+
+        values, kinds = dict(self.sample), {own.name: own.kind for own in self.source_fields}
+        for name, value in self.sample.items():
+            if kinds[name] == "file":
+                values[name] = sample_dir() / value
+            elif kinds[name] == "files":
+                values[name] = tuple(sample_dir() / file for file in value)
+        return values
 
     def list_changes(self, values: Mapping[str, object]) -> dict[str, Any]:
         """Return the values that differ from the defaults, with those of fields that no longer exist."""

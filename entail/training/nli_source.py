@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from entail.data.nli.pairs import NliPair, NliReading
     from entail.data.nli.triplets import NliTriplets
 
+SAMPLE = {"pairs": ("pairs.jsonl",), "dev": "pairs_dev.jsonl"}
+"""Values of a `PairSource` for the bundled sample."""
+
 
 @dataclass(frozen=True)
 class PairData:
@@ -115,13 +118,6 @@ class PairSource:
 
     def __str__(self) -> str:
         return ", ".join(self._describe(file, self.split) for file in self.pairs)
-
-
-def bundled_pairs() -> dict[str, object]:
-    """Return the values of a `PairSource` for the bundled sample."""
-    from entail.data.bundled import sample_dir
-
-    return {"pairs": (sample_dir() / "pairs.jsonl",), "dev": sample_dir() / "pairs_dev.jsonl"}
 
 
 def load_pairs(file: Path, split: str | None, usual: str) -> NliReading:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
-from entail.tuning.source import PassageData, PassageSource, TuningSource, bundled_passages
+from entail.tuning.source import SAMPLE, PassageData, PassageSource, TuningSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -113,7 +113,7 @@ TUNING = Method(
     train=train_masked,
     evaluate=evaluate,
     source=TuningSource,
-    sample=bundled_passages(),
+    sample=SAMPLE,
     preview=preview,
     presets={"paper": PAPER, "sample": TuningConfig(epochs=5)},
     common=("base", "beta", "words", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
@@ -132,7 +132,7 @@ DPR = Method(
     train=train_contrast,
     evaluate=evaluate,
     source=PassageSource,
-    sample=bundled_passages(),
+    sample=SAMPLE,
     preview=preview,
     presets={"paper": DPR_PAPER},
     common=("base", "initial", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate"),

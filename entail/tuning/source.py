@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from entail.progress import ProgressCallback
     from entail.tuning.examples import Examples
 
+SAMPLE = {"questions": "passages.json", "dev": "passages_dev.json"}
+"""Values of a `PassageSource` for the bundled sample."""
+
 
 @dataclass(frozen=True)
 class PassageData:
@@ -91,13 +94,6 @@ class PassageSource:
     def __str__(self) -> str:
         assert self.questions is not None
         return self.questions.name
-
-
-def bundled_passages() -> dict[str, object]:
-    """Return the values of a `PassageSource` for the bundled sample."""
-    from entail.data.bundled import sample_dir
-
-    return {"questions": sample_dir() / "passages.json", "dev": sample_dir() / "passages_dev.json"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -343,7 +343,7 @@ def test_every_training_has_a_sample_that_can_be_read_and_downloaded(view: View,
     assert not start(app).disabled
     assert app.get("download_button")
     how = method.method(name)
-    source = how.make_source(how.sample)
+    source = how.make_source(how.sample_values())
     counts = how.preview(source.read(), how.make_config({})).counts if how.preview else {}
     assert min(count for label, count in counts.items() if label != "entailments of other pairs") > 0
     assert submitted(app).spec.about == "the bundled sample"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import RerankerConfig
 from entail.aeenc.method import preview
-from entail.aeenc.source import TrainingData, TreeSource, bundled_source
+from entail.aeenc.source import SAMPLE, TrainingData, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import code, format_setting
 from entail.training.method import CardText, CrossEncoderText, Method, Run
@@ -88,7 +88,7 @@ CARD = CardText(
 RERANKER = Method(
     name="reranker",
     source=TreeSource,
-    sample=bundled_source(),
+    sample=SAMPLE,
     title="Re-ranker: learn to order a retriever's first premises",
     card=CARD,
     config=RerankerConfig,
