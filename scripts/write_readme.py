@@ -97,7 +97,8 @@ def experiments() -> Iterator[dict[str, Any]]:
         rivals=len(data),
     )
     table = result("chains")
-    ranked = [(table["rows"][at][0], _number(table["rows"][at][1])) for at in (0, 1, 3)]
+    names = {"shared words": 0, "single facts": 1, "ARCF": 3}
+    ranked = [(name, _number(table["rows"][at][1])) for name, at in names.items()]
     yield _experiment(
         "explanations",
         "Explain an answer",
@@ -111,7 +112,8 @@ def experiments() -> Iterator[dict[str, Any]]:
     )
     table = result("tuning")
     column = table["columns"].index("R@1")
-    answered = [(table["rows"][at][0], _number(table["rows"][at][column])) for at in (0, 2, 9)]
+    names = {"BM25": 0, "DPR": 2, "entailment tuning": 9}
+    answered = [(name, _number(table["rows"][at][column])) for name, at in names.items()]
     yield _experiment(
         "passages",
         "Answer questions",

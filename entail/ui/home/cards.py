@@ -38,9 +38,8 @@ def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
                     st.image(picture, width="stretch", alt="")
                 draw_link(tree)
                 names = [shown_name(author) for author in tree.authors]
-                people = ", ".join(names[:_NAMED]) + (
-                    f" +{rest}" if (rest := len(names) - _NAMED) > 0 else ""
-                )
+                further = [f"+{len(names) - _NAMED}"] if len(names) > _NAMED else []
+                people = ", ".join([*names[:_NAMED], *further])
                 corpus = corpora.get(tree.corpus_id or "", "no corpus")
                 st.caption(label(f"{corpus} · {people} · {ago(tree.changed_at)}"))
     title = f"All {len(trees):,} trees"

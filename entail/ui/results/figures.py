@@ -125,5 +125,5 @@ def draw_bars(experiment: Experiment) -> alt.LayerChart:
     values = base.mark_text(align="left", dx=4, color=GREY).encode(
         x="value:Q", text=alt.Text("value:Q", format=".1f" if most > 1 else ".3f")
     )
-    chart: alt.LayerChart = (bars + values).properties(title=experiment.measure, height=alt.Step(26))
+    chart: alt.LayerChart = (bars + values).properties(title=experiment.measure, height=40 + 26 * len(table))
     return chart
