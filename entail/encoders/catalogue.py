@@ -198,9 +198,10 @@ def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     fetched = fetch(_folder_entry(Path(folder), entry.name), download=download)
     if fetched.revision is None:  # its base is not in the cache
         return entry
-    _, plus, of_base = fetched.revision.partition("+")
-    own = "-own" if fetched.own_modules else ""
-    return replace(fetched, kind="hub", revision=f"{hub_id}@{Path(folder).name}{own}{plus}{of_base}")
+    revision = f"{hub_id}@{Path(folder).name}"
+    if fetched.own_modules and fetched.base is not None:
+        revision += f"+own+{fetched.base.revision}"  # earlier versions ignored them
+    return replace(fetched, kind="hub", revision=revision)
 
 
 def verify(entry: EncoderEntry) -> None:

@@ -328,7 +328,7 @@ def _retriever(name: str) -> tuple[str, str, str]:
     if problem or entry.revision is None:
         raise EncoderError(f"{entry.name} cannot be promoted: {problem or 'it has no revision'}")
     # A Hub id may lead to another commit tomorrow.
-    pinned = entry.revision if entry.kind == "hub" else entry.name
+    pinned = entry.revision.partition("+")[0] if entry.kind == "hub" else entry.name
     return pinned, entry.revision, str(entry.premise_revision)
 
 

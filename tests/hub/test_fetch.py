@@ -12,6 +12,7 @@ from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
+from entail.registry.models import active, promote
 
 
 @pytest.fixture
@@ -87,8 +88,11 @@ def test_an_adapter_of_the_hub_is_fetched_with_its_base(
     assert fetch(resolve("org/adapter"), download=False).revision is None
     encoder = BiEncoder("org/adapter", device="cpu")
     heads = [hub.repositories[name].head for name in ("org/adapter", "org/model")]
-    assert encoder.revision == "org/adapter@{}-own+org/model@{}".format(*heads)
+    assert encoder.revision == "org/adapter@{}+own+org/model@{}".format(*heads)
     assert fetch(resolve("org/adapter"), download=False) == encoder.entry
+    promote("org/adapter", by="Ada", anyway=True)
+    assert (active().encoder, active().revision) == (f"org/adapter@{heads[0]}", encoder.revision)
+    active().check()
     expected = model.encode(["ice is cold"], normalize_embeddings=True)
     assert np.allclose(encoder.encode_queries(["ice is cold"]), expected, atol=1e-5)
 
