@@ -1,6 +1,7 @@
 """Adapter of answers: a retriever measured by what the packaged reader answers from the passages it finds.
 
 A model is a name of a retriever, or `gold`: the passage of each question, whatever k and wording are.
+Nothing is trained.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from entail.answering.spans import TextSpan
 from entail.answering.squad import MarkedQuestion, read_marked
 from entail.claims import existence_claim
 from entail.evaluation.passages.retrieval import search_passages
-from lab.adapters import Measures, Work
+from lab.adapters import Measures
 from lab.adapters.dpr import open_store, take_evenly
 from lab.data import DataFolder
-from lab.errors import LabError
 
 QUESTIONS = 500
 """Questions of `passages` that are read, evenly from all."""
@@ -28,16 +28,6 @@ DEPTHS = (1, 2, 5, 10, 20)
 """Numbers of passages that are read, k."""
 
 Lists = Sequence[Sequence[str]]
-
-
-def train(work: Work) -> None:
-    """Refuse: the models of these arms are made by other recipes."""
-    raise LabError(f"expected arms with a model, found one to train: {work.out.name}")
-
-
-def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
-    """Refuse, as `train` does."""
-    raise LabError(f"expected arms with a model, found the mean of {len(folders)}")
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
