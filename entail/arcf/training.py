@@ -202,8 +202,8 @@ def train_arcf(
     )
     counts = {
         "questions": len(sampler.questions),
-        "gold facts": sum(len(question.gold) for question in sampler.questions),
-        "gold facts in no table": len(missing_gold(questions, facts)),
+        "reference facts": sum(len(question.gold) for question in sampler.questions),
+        "reference facts in no table": len(missing_gold(questions, facts)),
         "facts": len(facts),
         "steps": fitted.steps,
     }

@@ -251,10 +251,10 @@ def require_no_worse(
             raise PromotionError(f"it does worse than the active model ({evaluation}); promote it anyway?")
         return
     if now.role == "retriever":
-        actual = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
+        actual = "found one of other weights" if evaluation else "found none"
         raise PromotionError(
-            f"expected a comparison of {revision} with {now.revision}, which is active now, {actual}; "
-            "compare the two, or promote it anyway"
+            f"expected a comparison of {name} with {now.encoder}, which is active now, {actual}; compare the "
+            "two, or promote it anyway"
         )
     if not now.encoder or now.revision == revision:
         return

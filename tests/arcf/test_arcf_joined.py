@@ -50,7 +50,6 @@ def test_measured_and_promoted(
     shutil.copytree(mine, mine.with_name("arcf-minilm"))
     unnamed = ["evaluate", "chains", *dev, "--k", "6", "--limit", "1"]
     assert run_json(*unnamed)["settings"]["scorer"].startswith("arcf-minilm@")
-    run_json("promote", "mine", code=1)
     for name in ("mine", "arcf-minilm"):
         card = run_json("card", str(mine.with_name(name)), "--results", str(out))["card"]
         assert f"| questions.dev.tsv ({chains['digest']}), 3 questions, k 6, length 9, least 3 |" in card

@@ -123,7 +123,7 @@ def test_promotion_needs_a_comparison_with_the_active_encoder() -> None:
     outdated = compared("two", active(), low=-0.1, high=0.2)
     assert promote("one", by="Ann", evaluation=worse, anyway=True).evaluation == worse.to_json()
     for other in (outdated, compared("three", active(), low=0, high=1)):
-        with pytest.raises(PromotionError, match=r"found (two|three)@"):
+        with pytest.raises(PromotionError, match="found one of other weights"):
             promote("two", by="Ann", evaluation=other)
     promote("two", by="Ann", evaluation=compared("two", active(), low=-0.1, high=0.2))
     stored = history()[0].evaluation

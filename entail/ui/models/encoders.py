@@ -150,7 +150,7 @@ def _cells(model: _Model, uses: Collection[str]) -> dict[str, Any]:
         "score": first.value if first else None,
         "simple rule": first.rival_value if first else None,
         "measured on": f"{first.measure}: {_DIGEST.sub('', first.data)}" if first else "",
-        "base": base.name if base is not None else "",
+        "base": model_label(base.name) if base is not None else "",
         "licence": (facts.licence if facts is not None else entry.licence if entry is not None else "") or "",
         "revision": (entry.revision if entry is not None else model.revision) or "",
     }
