@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
+import tempfile
 from pathlib import Path
 
 from entail.settings import load_settings
@@ -18,16 +20,25 @@ def share_metrics() -> None:
 
     Call it before `prometheus_client` is imported. Without a writable folder a process counts for itself.
     """
-    import platformdirs
     import psutil
 
     with contextlib.suppress(OSError):
-        digest = hashlib.sha256(str(load_settings().data_dir).encode()).hexdigest()[:8]
-        default = platformdirs.user_runtime_path("entail") / f"metrics-{digest}"
-        folder = Path(os.environ.get(FOLDER) or default)
+        digest = hashlib.sha256(str(load_settings().data_dir).encode()).hexdigest()[:12]
+        folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir()) / f"entail-metrics-{digest}")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+            return  # another user made it, who could read and change the figures
         for file in folder.glob("*.db"):
             number = file.stem.rpartition("_")[2]
             if number == str(os.getpid()) or (number.isdigit() and not psutil.pid_exists(int(number))):
                 file.unlink(missing_ok=True)
         os.environ[FOLDER] = str(folder)
+        atexit.register(_leave, folder)
+
+
+def _leave(folder: Path) -> None:
+    """Remove the files of this process, and the folder after the last process."""
+    with contextlib.suppress(OSError):
+        for file in folder.glob(f"*_{os.getpid()}.db"):
+            file.unlink()
+        folder.rmdir()

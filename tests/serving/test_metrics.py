@@ -142,8 +142,10 @@ def test_processes_of_one_data_folder_add_up(tmp_path: Path) -> None:
     assert counted == 3
     second, counted = start()
     assert counted == 6
-    first.communicate("\n")
+    first.kill()
+    first.communicate()
     third, counted = start()
-    assert counted == 6, "those of an ended process are removed"
+    assert counted == 6, "those of a killed process are removed"
     for process in (second, third):
         process.communicate("\n")
+    assert not (tmp_path / "metrics").exists()

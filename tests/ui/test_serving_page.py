@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.registry.models import active, promote
+from entail.runtime.machine import Gpu
 from entail.runtime.memory import list_residents, use_device
 from entail.runtime.models import model_cache
 from entail.serving.app import create_app
@@ -73,7 +74,9 @@ def awaited(app: AppTest, group: Any) -> AppTest:
     return app
 
 
-def test_traffic_by_endpoint_and_encoder(api: target.Target) -> None:
+def test_traffic_by_endpoint_and_encoder(api: target.Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Gpu("H200", total=8 * 2**30, used=2 * 2**30, busy=None, driver="580")
+    monkeypatch.setattr("entail.runtime.memory.list_gpus", lambda: (gpu,))
     app = opened("Traffic")
     before = {metric.label: metric.value for metric in app.metric}
     with api.client(attempts=9) as client:
@@ -91,6 +94,7 @@ def test_traffic_by_endpoint_and_encoder(api: target.Target) -> None:
     assert {row["endpoint"]: row["requests"] for row in endpoints}["/encode"] == "2"
     assert {row["encoder"]: row["texts of requests"] for row in encoders}["tiny"] == "7"  # with the premises
     assert len(app.get("vega_lite_chart")) == 2
+    assert [bar.proto.value for bar in app.get("progress")] == [25]
 
 
 def test_models_are_loaded_and_freed(api: target.Target) -> None:

@@ -91,7 +91,7 @@ def _describe_requests(traffic: Traffic, **labels: str) -> dict[str, str]:
 def _draw_charts(samples: Sequence[Sample], endpoints: Sequence[str]) -> None:
     steps = list(split_traffic(samples, _STEPS))
     if not steps:
-        st.caption("The charts begin with the second sample, in 10 seconds.")
+        st.caption("The charts begin in 20 seconds.")
         return
     left, right = st.columns(2, gap="large")
     rates = [
