@@ -179,8 +179,8 @@ def read_corpus(
         else:
             raise CorpusError(
                 f"{file_name}, {location}: expected a premise of at most {limit:,} characters, "
-                f"found {len(premise.text):,}; split it, skip what is too long, "
-                "or raise ENTAIL_MAX_PREMISE_CHARS"
+                f"found {len(premise.text):,}; split it, or raise "
+                "ENTAIL_MAX_PREMISE_CHARS"
             )
     if not distinct:
         longer = f", {too_long:,} of them longer than {limit:,} characters" if too_long else ""

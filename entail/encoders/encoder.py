@@ -24,6 +24,9 @@ Floats = NDArray[np.float32]
 PASS_TOKENS = 1_024
 """Tokens of a forward pass on a processor, so that MiniLM's activations stay in its cache."""
 
+_SLICE = 4096
+"""Texts that are tokenized at once."""
+
 
 @runtime_checkable
 class Encoder(Protocol):
@@ -197,7 +200,10 @@ class BiEncoder:
                 f"{self.name}: expected an encoder of points, found one of Gaussians, which have no cosine; "
                 "choose another one here, or use this one for entailment direction"
             )
-        tokens = towers.tokens(texts)
+        tokens: list[Tokens] = []
+        for start in range(0, len(texts), _SLICE):
+            meter.add(0)  # ends here when it is cancelled
+            tokens += towers.tokens(texts[start : start + _SLICE])
         # Texts of equal tokens are encoded once: a batch's other texts move a vector by 1e-7.
         first: dict[Tokens, int] = {}
         positions = [first.setdefault(ids, position) for position, ids in enumerate(tokens)]

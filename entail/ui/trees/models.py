@@ -66,6 +66,9 @@ RETRIEVER_KEY, KEYWORDS_KEY, RERANKS_KEY = "retriever", "shared_words", "reranks
 POOL = 60
 """Candidates to re-rank as next premises, and neighbours of each sentence of a chain."""
 
+LARGE = 20_000
+"""Premises that take a minute to encode, so that keywords rank first."""
+
 SOON = 0.05
 """Seconds that a page waits for a verdict before it is drawn without it."""
 
@@ -136,8 +139,11 @@ class Ranking:
 
 
 def keyword_index(corpus: Corpus, encoding: Task[PremiseIndex]) -> PremiseIndex | None:
-    """Return the index by keywords that serves while premises are encoded; None before it is built."""
-    if encoding.progress is None or encoding.value is not None:
+    """Return the index by keywords that serves while premises are encoded; None before it is built.
+
+    Over a large corpus it is built first, over others only once premises are being encoded.
+    """
+    if encoding.value is not None or (encoding.progress is None and len(corpus) < LARGE):
         return None
     return model_cache().get_or_start("bm25", corpus, wait=0).value
 
