@@ -342,8 +342,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
             f"{card.towers}, found a model without; save it as a Router"
         )
     # A model with entail.json was trained by cosine, whatever its base declared, unless it says otherwise.
-    by_cosine = adapter is not None and not own_modules
-    by_cosine = by_cosine or (record is not None and card.config.get("similarity") != "dot")
+    by_cosine = adapter is not None or (record is not None and card.config.get("similarity") != "dot")
     length = weights.dimension(folder) or (base.dimension if base else None)
     return EncoderEntry(
         name=name,
@@ -354,7 +353,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         symmetric=weights.symmetric(folder)
         and card.towers == "siamese"
         and (own_modules or base is None or base.symmetric),
-        similarity="cosine" if by_cosine else weights.similarity(folder, name),
+        similarity="cosine" if by_cosine and not own_modules else weights.similarity(folder, name),
         method=card.method or "sentence-transformers",
         base=base,
         own_modules=own_modules,
@@ -383,7 +382,13 @@ def _base_entry(in_card: str | None, in_peft: object, *, of: str) -> EncoderEntr
     # PEFT writes the path of the base on the training machine; the package is recognised by its folder.
     if f"{_PACKAGE}/model" in name.replace("\\", "/"):
         return _packaged_entry()
-    location = _locate(name, on_hub=in_card is None)
+    try:
+        location = _locate(name, on_hub=in_card is None)
+    except UnknownEncoderError as error:
+        raise EncoderError(
+            f"{of}: expected its base {name!r} on this machine, found none; name a folder under models/, an "
+            "absolute path or a Hub id as 'base' in entail.json next to the adapter"
+        ) from error
     if isinstance(location, Path) and (location / "adapter_config.json").exists():
         raise EncoderError(f"{of}: expected a whole model as base, found another adapter, {name!r}")
     return EncoderEntry(name=name, kind="hub") if location == "hub" else resolve(name)

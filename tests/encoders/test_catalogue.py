@@ -124,9 +124,9 @@ def test_a_base_that_is_the_packaged_model_is_found_without_a_hub(
 
 def test_an_adapter_on_an_adapter_or_on_nothing_is_refused(tiny_adapter: Path, models_dir: Path) -> None:
     folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
-    for base in ("tuned", 3, "gone"):
+    for base, reason in (("tuned", "another adapter"), (3, "base"), ("gone", "'gone' on this machine")):
         (folder / "entail.json").write_text(json.dumps({"base": base}), encoding="utf-8")
-        with pytest.raises(EncoderError):
+        with pytest.raises(EncoderError, match=reason):
             resolve("tuned")
 
 

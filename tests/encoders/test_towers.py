@@ -130,7 +130,10 @@ def test_an_adapter_by_sentence_transformers_brings_its_own_modules(
     modules += [Dense(8, parts["dense"])] if "dense" in parts else []
     modules += [Normalize()] if parts.get("norm", True) else []
     folder = save_adapter(tmp_path / "own", base, modules=modules, settings=settings)
-    stock, encoder = SentenceTransformer(str(folder), device="cpu"), BiEncoder(folder)
+    stock = SentenceTransformer(str(folder), device="cpu")
+    edit_config(folder, {"base_model_name_or_path": "/elsewhere/base"})
+    card(folder, base=str(base))
+    encoder = BiEncoder(folder)
     texts = [text for text in TEXTS if text]
     queries, premises = stock.encode_query(texts), stock.encode_document(texts)
     own, own_premises = encoder.encode_queries(texts), encoder.encode_premises(texts)
