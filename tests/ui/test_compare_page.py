@@ -133,7 +133,7 @@ def test_bias_is_drawn_for_encoders(app: AppTest) -> None:
     assert not opened(app, mode="bias").get("vega_lite_chart")
     app = opened(app, mode="bias", right="minilm")
     assert app.get("vega_lite_chart")
-    assert "Similarity by MiniLM: yes, in " in said(app)
+    assert "Similarity by MiniLM: yes." in said(app)
     assert not re.search(r"\([a-d]\)", said(app)), "no letters of a paper's panels"
     assert all(int(metric.value.replace(",", "")) > 0 for metric in app.metric)
 

@@ -88,8 +88,11 @@ def finding_of(panel: Panel) -> str:
     if result is None:
         return f"{_measure_of(panel)}: there are no false positives or no false negatives to compare."
     low, high = result.auc_interval
-    verdict = "yes" if low > 0.5 else "no, below" if high < 0.5 else "neither"
-    return f"{_measure_of(panel)}: {verdict}, in {result.auc:.0%} [{low:.0%}, {high:.0%}] of pairs above."
+    verdict = "yes" if low > 0.5 else "no" if high < 0.5 else "cannot tell"
+    return (
+        f"{_measure_of(panel)}: {verdict}. Above in {result.auc:.0%} of pairs, 95% interval {low:.0%} to "
+        f"{high:.0%}."
+    )
 
 
 def draw_bias(panel: Panel, *, span: tuple[float, float]) -> alt.LayerChart:

@@ -116,7 +116,9 @@ def draw_bars(experiment: Experiment) -> alt.LayerChart:
         columns=["method", "value", "kind"],
     )
     colour = alt.Scale(domain=kinds, range=[GREY, BLUE])
-    base = alt.Chart(table).encode(y=alt.Y("method:N", sort=None, title=None, axis=alt.Axis(labelLimit=180)))
+    base = alt.Chart(table).encode(
+        y=alt.Y("method:N", sort=None, title=None, axis=alt.Axis(labelLimit=180, labelOverlap=False))
+    )
     most = max(1.0, float(table["value"].max()))
     bars = base.mark_bar().encode(
         x=alt.X("value:Q", axis=None, scale=alt.Scale(domain=[0, 1.2 * most])),
@@ -125,5 +127,5 @@ def draw_bars(experiment: Experiment) -> alt.LayerChart:
     values = base.mark_text(align="left", dx=4, color=GREY).encode(
         x="value:Q", text=alt.Text("value:Q", format=".1f" if most > 1 else ".3f")
     )
-    chart: alt.LayerChart = (bars + values).properties(title=experiment.measure, height=40 + 26 * len(table))
+    chart: alt.LayerChart = (bars + values).properties(title=experiment.measure, height=70 + 26 * len(table))
     return chart
