@@ -58,7 +58,7 @@ def draw_passages(
     reader: str | None = None,
 ) -> None:
     """Draw the passages that both retrievers find for question and claim, and the answer in each list."""
-    k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
+    k = LINK.pick("k", "Passages a list", DEPTHS, 5, width=130)
     lists = _find_lists(pool, claim_pair, names, k)
     if lists is None:
         return

@@ -109,11 +109,13 @@ def _draw_claim(question: str, answer: str) -> ClaimedQuestion | None:
     edits().pop(question, None)
     if edited:
         edits()[question] = text
-    rule = RULES[claim.rule]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f":material/rule: Rule **{label(rule.name)}**: {label(rule.question)} → {label(rule.claim)}"
-            + (" (fallback: no question rule fits)" if claim.fallback else "")
+            (
+                ":material/rule: No rule for questions fits."
+                if claim.fallback
+                else f":material/rule: Rule **{claim.rule}**, as in “{label(RULES[claim.rule])}”"
+            )
             + (" · edited" if edited else "")
         )
         if edited:
