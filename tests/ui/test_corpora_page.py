@@ -331,3 +331,11 @@ def test_trees_are_imported_over_the_corpus_on_the_screen(
     assert next(tree for tree in shared.log.trees() if tree.hypothesis == "h").corpus_id == SAMPLE_ID
     assert not app.file_uploader(key="import_file-1").value, "a second click imports nothing again"
     assert "import_go" not in keys(app)
+
+
+@pytest.mark.parametrize("name", ["facts.csv", "facts.txt", "facts.jsonl"])
+def test_an_empty_file_is_refused_with_a_reason(ada: AppTest, name: str) -> None:
+    ada = ada.file_uploader(key="corpus_file-0").upload(name, b"", "text/plain").run()
+    ada = named(ada.button, "Import").click().run()
+    assert not ada.exception
+    assert ada.error

@@ -110,7 +110,8 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         if author is None:
             ask_name("import")
         locked = author is None or shared.database.read_only
-        clicked = st.button("Import", type="primary", disabled=not content.strip() or locked)
+        is_blank = file is None and not content.strip()  # an empty file is refused with the reason
+        clicked = st.button("Import", type="primary", disabled=is_blank or locked)
         if not clicked or author is None:
             return
         with show_errors(), _progress_bar() as report:

@@ -148,7 +148,8 @@ class TreeView {
 
   // Above the right end of the selected box, or next to it, as long as that is in view.
   placeActs() {
-    const box = this.data.editable && this.boxes.get(this.selected);
+    const isReadable = this.network.getScale() >= this.smallest; // on smaller boxes they would cover others
+    const box = this.data.editable && isReadable && this.boxes.get(this.selected);
     const { right, top } = box ? this.sides(this.selected) : {};
     const { x, y } = box ? this.network.canvasToDOM({ x: right, y: top }) : {};
     const { clientWidth, clientHeight } = this.canvas;
@@ -182,9 +183,9 @@ class TreeView {
   }
 
   fit() {
-    const [width, height] = this.data.size;
+    const [[width, height], scale] = [this.data.size, this.whole()];
     Object.assign(this, { free: false, fitted: true });
-    this.network.moveTo({ position: { x: width / 2, y: height / 2 }, scale: this.whole() });
+    if (scale > 0) this.network.moveTo({ position: { x: width / 2, y: height / 2 }, scale });
   }
 
   // The whole tree if it can be read; else from its first box on, in letters that can be read.
