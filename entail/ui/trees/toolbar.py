@@ -39,7 +39,7 @@ _MORE = (
     ("toggle", "rejected", "visibility", "v"),
     ("dialog", "keys", "keyboard", "?"),
 )
-_READING = ("search", "rejected", "keys")
+_READING = ("search", "draft", "rejected", "keys")
 """Tools that change nothing in the tree."""
 
 

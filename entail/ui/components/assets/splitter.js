@@ -13,12 +13,12 @@ const stored = () => {
 };
 
 const build = (parentElement) => {
-  const style = document.createElement("style");
-  style.textContent = CSS;
-  const handle = Object.assign(document.createElement("div"), { className: "handle", role: "separator", tabIndex: 0, ariaOrientation: "vertical", ariaLabel: "Width of the candidates" });
-  const fold = Object.assign(document.createElement("button"), { type: "button" });
-  handle.append(fold);
-  parentElement.append(style, handle);
+  const make = (name, attributes) => Object.assign(document.createElement(name), attributes);
+  const frame = make("div", { className: "splitter" });
+  const handle = make("div", { className: "handle", role: "separator", tabIndex: 0, ariaOrientation: "vertical", ariaLabel: "Width of the candidates" });
+  const fold = make("button", { type: "button" });
+  frame.append(handle, fold);
+  parentElement.append(make("style", { textContent: CSS }), frame);
   let state = stored();
   const set = (change, keep = true) => {
     state = { ...state, ...change, ...(change.split !== undefined && { split: Math.min(HIGH, Math.max(LOW, change.split)) }) };
@@ -26,12 +26,11 @@ const build = (parentElement) => {
     handle.ariaValueNow = state.closed ? 0 : Math.round(state.split);
     fold.title = fold.ariaLabel = state.closed ? "Show the candidates" : "Hide the candidates";
     fold.textContent = state.closed ? "Candidates" : "\u2039";
-    handle.classList.toggle("closed", state.closed);
+    frame.classList.toggle("closed", state.closed);
     if (keep) try { localStorage.setItem(STORED, JSON.stringify(state)); } catch (error) { /* lasts as long as the page */ }
   };
   const toggle = () => set({ closed: !state.closed }, !document.fullscreenElement);
   fold.addEventListener("click", toggle);
-  fold.addEventListener("pointerdown", (event) => event.stopPropagation());
   handle.addEventListener("pointerdown", (event) => handle.setPointerCapture(event.pointerId));
   handle.addEventListener("pointermove", (event) => {
     if (!handle.hasPointerCapture(event.pointerId)) return;
@@ -41,7 +40,7 @@ const build = (parentElement) => {
   handle.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
     if (by) set({ split: state.split + by, closed: false });
-    else if (event.key === "Enter" && event.composedPath()[0] === handle) toggle();
+    else if (event.key === "Enter") toggle();
   });
   // In full screen the candidates are a drawer: closed at first, and as before afterwards.
   const screen = () => set({ closed: document.fullscreenElement ? true : stored().closed }, false);
