@@ -68,7 +68,7 @@ def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: 
     app = opened(app)
     assert app.button(key="promote-mine").disabled, "not before a comparison"
     app = press(app, "Compare")
-    assert "16 claims" in said(app)
+    assert "16 cases" in said(app)
     measures = list(app.dataframe[-1].value["measure"])
     assert measures[0] == "MAP, query excluded"
     assert "MAP, paper" in measures
@@ -120,7 +120,7 @@ def test_a_failed_comparison_is_repeated_and_one_on_training_examples_is_no_reas
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
     app = press(app, "Compare")
-    assert "trained on 16 of these claims" in said(app)
+    assert "trained on 16 of these cases" in said(app)
     assert app.button(key="promote-mine").disabled
 
 
@@ -156,7 +156,7 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     app = settled(app.run())
     assert "0.400 against 0.200" not in said(app), "a comparison with another encoder"
     assert app.button(key="promote-mine").disabled
-    assert "16 claims" in said(press(app, "Compare"))
+    assert "16 cases" in said(press(app, "Compare"))
 
 
 def test_damaged_pointers_are_an_error_and_the_list_stays(

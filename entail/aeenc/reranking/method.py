@@ -89,6 +89,7 @@ RERANKER = Method(
     name="reranker",
     source=TreeSource,
     sample=SAMPLE,
+    presets={"sample": RerankerConfig(epochs=1)},
     title="Re-ranker: learn to order a retriever's first premises",
     card=CARD,
     config=RerankerConfig,

@@ -121,7 +121,7 @@ class PairedComparison:
     def __str__(self) -> str:
         figures = self.measures[self.primary]
         return (
-            f"{self.primary}: {figures.second:.3f} against {figures.first:.3f} of the active encoder, "
+            f"{self.primary}: {figures.second:.3f} against {figures.first:.3f} of the active model, "
             f"{figures.difference:+.3f} [{figures.low:+.3f}, {figures.high:+.3f}] over {self.queries:,} "
             f"queries of {self.split}: {self.verdict}"
         )

@@ -358,19 +358,19 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
     st.markdown(
         f"{_VERDICTS[comparison.verdict]} {label(comparison.primary)}: {primary.second:.3f} against "
         f"{primary.first:.3f}, {primary.difference:+.3f} \\[{primary.low:+.3f}, {primary.high:+.3f}\\], p "
-        f"{primary.p_shown}; {primary.better:,} claims better, {primary.worse:,} worse."
+        f"{primary.p_shown}; {primary.better:,} cases better, {primary.worse:,} worse."
     )
-    st.caption(f"On {comparison.queries:,} claims of {label(comparison.split)}.")
+    st.caption(f"On {comparison.queries:,} cases of {label(comparison.split)}.")
     if comparison.rivals:
         rivals = ", ".join(f"{name} {figure:.3f}" for name, figure in comparison.rivals.items())
         st.caption(f"Simple rules on the same data: {label(rivals)}.")
         if max(comparison.rivals.values()) >= primary.second:
             st.warning("A simple rule does as well as this model.", icon=":material/warning:")
     if comparison.queries < FEW:
-        st.warning(f"{comparison.queries:,} claims are too few for a decision.", icon=":material/warning:")
+        st.warning(f"{comparison.queries:,} cases are too few for a decision.", icon=":material/warning:")
     if comparison.seen:
         st.warning(
-            f"One of the two was trained on {comparison.seen:,} of these claims: scores are optimistic.",
+            f"One of the two was trained on {comparison.seen:,} of these cases: scores are optimistic.",
             icon=":material/school:",
         )
     draw_table(
@@ -379,6 +379,6 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
         key=f"beside-{comparison.candidate}-{comparison.active}-{comparison.digest}",
     )
     st.caption(
-        "In brackets: 95 % bootstrap interval over claims; ● if it excludes 0. p: paired randomisation "
+        "In brackets: 95 % bootstrap interval over cases; ● if it excludes 0. p: paired randomisation "
         "test, not corrected for the number of measures. The first measure above decides."
     )
