@@ -11,6 +11,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
+from entail.trees.installation.seed import SAMPLE_ID
+from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.ui.frame.shell import PAGES
@@ -176,6 +178,16 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
     if failures:
         pytest.fail("\n".join([f"{name}:", *failures]), pytrace=False)
     assert not warnings
+
+
+def test_an_accepted_premise_is_announced(page: Page, url: str, folder: Path) -> None:
+    with closing(open_database(f"sqlite:///{folder / 'entail.db'}")) as database:
+        own = TreeLog(database).create(Create(hypothesis="ice floats"), author="Ada", corpus_id=SAMPLE_ID)
+    page.goto(f"{url}/Trees?tree={own}")
+    region = page.get_by_role("status").filter(has_text="Saved: Ada")
+    expect(region).to_have_text(re.compile("started the tree"))
+    page.get_by_role("button", name="Accept: ").first.click()
+    expect(region).to_have_text(re.compile("accepted"))
 
 
 STOPS = 25

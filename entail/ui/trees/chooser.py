@@ -65,6 +65,7 @@ def start_request() -> StartRequest:
 def draw_chooser(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree and the lists of trees."""
     st.title("Trees")
+    st.markdown("Start a tree, or open one of your team or of the examples.")
     draw_start(shared, author)
     draw_trees(shared, shared.log.trees())
 
