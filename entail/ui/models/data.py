@@ -96,8 +96,8 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
 
 def _draw_sample(method: Method) -> DataChoice:
     """Draw the sample's files for download: they show the format, and can be filled with other data."""
-    chosen = method.sample_values()
-    values = [path for value in chosen.values() for path in (value if isinstance(value, tuple) else [value])]
+    sample = method.sample_values()
+    values = [path for value in sample.values() for path in (value if isinstance(value, tuple) else [value])]
     files = [path for path in values if isinstance(path, Path)]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("A small data set to try the training; it takes a few minutes.", width="content")
@@ -109,7 +109,7 @@ def _draw_sample(method: Method) -> DataChoice:
             type="tertiary",
             key=f"data-template-{method.name}",
         )
-    return DataChoice(SAMPLE, chosen, "the bundled sample")
+    return DataChoice(SAMPLE, sample, "the bundled sample")
 
 
 def _zip(files: Sequence[Path]) -> bytes:
