@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Premise
 from entail.trees.formats.graphs import to_svg
 from entail.trees.formats.network import vis_script
-from entail.trees.formats.text import Line
+from entail.trees.formats.text import Line, to_text
 from entail.trees.formats.text import outline as lines_of
 from entail.trees.layout import appearance
 from entail.trees.layout.drawing import rejected_id
@@ -123,6 +123,8 @@ def test_rows_are_depth_first_with_kind_text_author_and_marks() -> None:
         *(("n1", 1), ("n1.1", 2), ("n1.3", 3), ("n1.4", 4), ("n1.2", 2)),
         *(("n1.5", 1), ("n1.6", 2)),  # loose ones last
     ]
+    text = ["Hypothesis: the moon is cold", "  Intermediate conclusion: no light makes cold"]
+    assert to_text(tree).splitlines()[:2] == text
     assert rows["n1.4"] == Line("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
     assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
     assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
