@@ -30,7 +30,7 @@ MAX_BYTES = MAX_UPLOAD_MB * 1_000_000  # as browsers count
 """Size limit of one file, packed or unpacked."""
 
 MAX_RATIO = 200
-"""Limit of unpacked by packed bytes of a gzip file; texts are packed to a fifth or a tenth."""
+"""Limit of unpacked by packed bytes of a gzip or Excel file; texts are packed to a fifth or a tenth."""
 
 _SURE_BYTES = 2**24
 """Unpacked bytes that any file may have."""
@@ -186,7 +186,8 @@ def read_text(
         if data.startswith(magic):
             raise FormatError(f"expected a text file, found {kind}", source=file_name)
     if data.startswith(_ZIP):
-        return sheet_to_csv(data, file_name, max_bytes=max_bytes)
+        largest = min(max_bytes, max(_SURE_BYTES, MAX_RATIO * len(data)))
+        return sheet_to_csv(data, file_name, max_bytes=largest)
     text = _decode(data, encoding, file_name, remedy)
     if (nul := text.find("\0")) >= 0:
         raise FormatError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
+import zipfile
 
 import openpyxl
 import pandas as pd
@@ -31,6 +32,14 @@ def workbook(*sheets: list[list[object]]) -> bytes:
     return out.getvalue()
 
 
+def zipped(texts: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
 SHEET: list[list[object]] = [["Nr", "text"], [1, "ice, cold"], [None, None], [3, "two long\nlines"]]
 
 
@@ -44,18 +53,19 @@ def test_a_sheet_of_excel_is_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "limit"),
+    ("data", "limit", "message"),
     [
-        (workbook(SHEET, SHEET), MAX_BYTES),
-        (workbook([]), MAX_BYTES),
-        (workbook(SHEET)[:-40], MAX_BYTES),
-        (workbook(SHEET), 1000),
-        (workbook([["a" * 1000] * 9] * 99), 100_000),
+        (workbook(SHEET, SHEET), MAX_BYTES, "Sheet"),
+        (workbook([]), MAX_BYTES, "none"),
+        (workbook(SHEET)[:-40], MAX_BYTES, "damaged"),
+        (workbook(SHEET), 1000, "bytes"),
+        (workbook([["a" * 1000] * 9] * 99), 100_000, "bytes"),
+        (zipped({"xl/workbook.xml": "", "xl/worksheets/sheet1.xml": " " * 40_000_000}), MAX_BYTES, "bytes"),
     ],
-    ids=["two sheets", "none", "damaged", "large", "large once unpacked"],
+    ids=["two sheets", "none", "damaged", "large", "large once unpacked", "packed too well"],
 )
-def test_other_sheets_of_excel_are_refused(data: bytes, limit: int) -> None:
-    with pytest.raises(FormatError):
+def test_other_sheets_of_excel_are_refused(data: bytes, limit: int, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
         read_text(data, name="f.xlsx", max_bytes=limit)
 
 
