@@ -68,7 +68,10 @@ def _draw_machine(shared: Workspace) -> None:
     left, right = st.columns([3, 4], gap="large")
     with left:
         st.subheader("Versions")
-        draw_table([{"package": name, "version": version} for name, version in versions().items()])
+        draw_table(
+            [{"package": name, "version": version} for name, version in versions().items()],
+            column_config={"package": "Package", "version": "Version"},
+        )
     with right:
         st.subheader("Health")
         st.caption("Runs `entail doctor`, which reads the log of every tree.")
@@ -107,7 +110,13 @@ def _draw_storage() -> None:
                 "where": usage.where,
             }
             for usage in room.kept
-        ]
+        ],
+        column_config={
+            "what": "Content",
+            "size": "Size",
+            "can be rebuilt": "Can be rebuilt",
+            "where": "Folder",
+        },
     )
 
 
