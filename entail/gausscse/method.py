@@ -85,7 +85,7 @@ GAUSSCSE = Method(
     config=GausscseConfig,
     train=train,
     evaluate=evaluate,
-    presets={"paper": PAPER, "sample": GausscseConfig(epochs=10, batch_size=16)},
+    presets={"paper": PAPER, "sample": GausscseConfig(epochs=5, batch_size=16)},
     source=PairSource,
     sample=SAMPLE,
     preview=preview,

@@ -135,7 +135,7 @@ JUDGE = Method(
     source=PairSource,
     sample=SAMPLE,
     role="judge",
-    presets={"sample": JudgeConfig(epochs=10)},
+    presets={"sample": JudgeConfig(epochs=5)},
     preview=preview,
     common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "max_length"),
 )

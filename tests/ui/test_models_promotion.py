@@ -152,10 +152,12 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     assert "BM25 0.450" in said(app)
     assert any("simple rule" in str(box.value) for box in app.warning)
     assert not app.button(key="promote-mine").disabled
+    assert app.button(key="promote-mine").proto.type == "primary"
     promote("other", by="Cy", corpus="grove", anyway=True)
     app = settled(app.run())
     assert "0.400 against 0.200" not in said(app), "a comparison with another encoder"
     assert app.button(key="promote-mine").disabled
+    assert app.button(key="promote-mine").proto.type == "secondary", "nothing speaks for it"
     assert "16 cases" in said(press(app, "Compare"))
 
 

@@ -278,11 +278,12 @@ def _draw_promote(
             progress=report,
         )
 
+    is_advised = not refused and (comparison is None or comparison.verdict == "better")
     scope = f" for {label(info.name)}" if info is not None else ""
     st.button(
         f"Promote {label(model_label(name))}{scope}",
         icon=":material/publish:",
-        type="secondary" if refused else "primary",
+        type="primary" if is_advised else "secondary",
         disabled=author is None or (refused and not anyway),
         on_click=start_task,
         args=(ENCODER_TASKS, ("promote", secrets.token_hex(8)), run),
@@ -365,7 +366,7 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
         rivals = ", ".join(f"{name} {figure:.3f}" for name, figure in comparison.rivals.items())
         st.caption(f"Simple rules on the same data: {label(rivals)}.")
         if max(comparison.rivals.values()) >= primary.second:
-            st.warning("A simple rule does as well as this model.", icon=":material/warning:")
+            st.warning("A simple rule does at least as well as this model.", icon=":material/warning:")
     if comparison.queries < FEW:
         st.warning(f"{comparison.queries:,} cases are too few for a decision.", icon=":material/warning:")
     if comparison.seen:
