@@ -210,7 +210,7 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
                 f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
             )
         if not tree.example and not shared.database.read_only:
-            author = st.session_state.get("author")
+            author, act = st.session_state.get("author"), "Restore" if tree.archived else "Archive"
 
             def archive() -> None:
                 with toast_errors():
@@ -220,10 +220,10 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
                     st.toast(f"{state}: {label(tree.hypothesis, longest=80)}", icon=":material/archive:")
 
             st.button(
-                "Undo" if tree.id in recent else "",
+                spoken("Undo" if tree.id in recent else "", f"{act}: {tree.hypothesis}"),
                 icon=":material/unarchive:" if tree.archived else ":material/archive:",
                 key=f"archive-{tree.id}",
-                help="Restore" if tree.archived else "Archive: hidden, not deleted",
+                help=act if tree.archived else f"{act}: hidden, not deleted",
                 disabled=author is None,
                 on_click=archive,
                 type="tertiary",

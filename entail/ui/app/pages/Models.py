@@ -10,7 +10,10 @@ from entail.ui.models.training import draw_training
 
 VIEWS = {INSTALLED: draw_encoders, "Training": draw_training, "Hub": draw_hub}
 
-with page("Models") as (shared, author):
+with page("Models", "Train models, compare them, and choose the active one of each role.") as (
+    shared,
+    author,
+):
     st.title("Models")
     st.caption("Compare models, choose the active one of each role, train new ones, and share them.")
     view = pick_view("View", tuple(VIEWS), default=INSTALLED, key="models_view", bind="query-params")
