@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from entail.runtime.memory import MemoryCollector
@@ -27,7 +27,12 @@ def collect() -> Iterable[Metric]:
     return _registry().collect()
 
 
-@monitoring.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
+@monitoring.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    response_class=Response,  # of PlainTextResponse errors would be documented as text, too
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 def metrics() -> PlainTextResponse:
     """Return requests, seconds, queues, batches and models in memory in the text format of Prometheus."""
     return PlainTextResponse(generate_latest(_registry()), media_type=CONTENT_TYPE_LATEST)

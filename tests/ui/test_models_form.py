@@ -131,8 +131,6 @@ def test_only_devices_that_are_there_are_offered(view: View, monkeypatch: pytest
     assert "training_device" not in {field.key for field in view().selectbox}
     monkeypatch.setattr("entail.ui.models.training.list_devices", lambda: ["cpu", "cuda:0"])
     app = view()
-    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
-    named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
     assert named(app.selectbox, "Device").options == ["Default of the worker", "cpu", "GPU 0"]
     named(app.selectbox, "Device").set_value("cuda:0").run()
     assert submitted(app).spec.device == "cuda:0"

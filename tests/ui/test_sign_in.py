@@ -13,7 +13,7 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
 from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, opens, said
+from tests.ui.conftest import by, on_tree, opens, said
 
 AUTH = {
     "redirect_uri": "http://localhost:8501/oauth2callback",
@@ -228,9 +228,8 @@ def test_names_are_marked_as_typed_or_signed_in(
     sign_in._current_names.clear()
     shared.authors.record_presence(tree, name, "n1")
     assert "**Ada Lovelace** :material/verified_user: on h" in said(app.run())
-    app.session_state["tree"], app.session_state["retriever"] = tree, "tfidf"
-    app.session_state["view"] = "History"
-    app = app.switch_page("pages/Trees.py").run()
+    app = on_tree(app, tree, author="")
+    app = app.segmented_control(key="view").set_value("History").run()
     assert not app.exception
     text = said(app)
     assert "**Bob**  started the tree" in text

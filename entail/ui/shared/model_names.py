@@ -16,6 +16,7 @@ LABELS: Final[Mapping[str, str]] = {
     "dpr-minilm": "DPR MiniLM",
     "dpr-minilm-tuned": "DPR MiniLM tuned",
     "nli-minilm": "NLI MiniLM (judge)",
+    "steps-minilm": "Check MiniLM (steps)",
     "reranker-minilm": "Re-ranker MiniLM",
     "reader-minilm": "Reader MiniLM (answers)",
     "tfidf": "TF-IDF (keywords)",
