@@ -99,7 +99,7 @@ def prepare(page: Page, name: str) -> None:
         page.goto(page.url.partition("/Trees")[0])
         page.get_by_role("button", name="Open this example").click()
         page.locator('[class*="st-key-row-"]').first.wait_for()
-        page.get_by_text("by its premises").first.wait_for()  # the verdict of the judge, which is loaded last
+        page.get_by_text("explain it").first.wait_for()  # the check of the step, which is loaded last
         settle(page)
 
 

@@ -66,7 +66,7 @@ def test_a_box_shows_kind_text_author_verdict_level_and_what_it_hides() -> None:
     assert boxes["n1.4"]["title"] == f"Premise sent7, by Ada\n{HOSTILE}"
     assert " ".join(boxes["n1.4"]["label"].split()) == HOSTILE
     assert boxes["n1"]["title"].splitlines()[1:] == ["the moon is cold", "Supported"]
-    assert [box["label"] for box in boxes.values() if box.get("of") == "n1"] == ["\N{MINUS SIGN} █"]
+    assert [box["label"] for box in boxes.values() if box.get("of") == "n1"] == ["\N{MINUS SIGN} ●"]
     assert "finished" in boxes["n1.2"]["title"]
     assert [node["of"] for node in boxes.values() if node["group"] == "tick"] == ["n1.2"]
     boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -195,12 +196,12 @@ def network_of(
 
 
 def meter(probability: float) -> str:
-    """Return a bar of eight heights.
+    """Return a circle that is filled by quarters, wholly from .9 on.
 
-    >>> meter(0.04), meter(0.5), meter(1.0)
-    ('▁', '▅', '█')
+    >>> meter(0.04), meter(0.5), meter(0.95)
+    ('○', '◑', '●')
     """
-    return "▁▂▃▄▅▆▇█"[min(7, int(probability * 8))]
+    return "○◔◑◕●"[bisect((0.1, 0.4, 0.65, 0.9), probability)]
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:

@@ -1,7 +1,5 @@
 """Models page: installed models, training, and the Hub."""
 
-import streamlit as st
-
 from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
 from entail.ui.models.encoders import INSTALLED, draw_encoders
@@ -10,11 +8,8 @@ from entail.ui.models.training import draw_training
 
 VIEWS = {INSTALLED: draw_encoders, "Training": draw_training, "Hub": draw_hub}
 
-with page("Models", "Train models, compare them, and choose the active one of each role.") as (
-    shared,
-    author,
-):
-    st.title("Models")
-    st.caption("Compare models, choose the active one of each role, train new ones, and share them.")
+ABOUT = "Compare models, choose the active one of each role, train new ones, and share them."
+
+with page("Models", ABOUT) as (shared, author):
     view = pick_view("View", tuple(VIEWS), default=INSTALLED, key="models_view", bind="query-params")
     VIEWS[view](shared, author)
