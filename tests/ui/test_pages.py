@@ -15,7 +15,7 @@ from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.page import Screen, open_tree
-from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said
+from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said, settled
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
@@ -88,10 +88,19 @@ def test_back_from_a_tree_leads_to_the_list(app: AppTest, own: str) -> None:
     assert accepts(app)
     app = app.switch_page("pages/Compare.py").run().switch_page("pages/Trees.py").run()
     assert accepts(app), "from another page, the tree is still open"
+    app = app.run().run()
     app.query_params.clear()
     app = app.run()
     assert not accepts(app)
     assert opens(app)
+
+
+def test_a_tree_stays_open_until_the_browser_has_its_address(app: AppTest, own: str) -> None:
+    app.session_state["tree"], app.session_state["retriever"] = own, "tfidf"
+    app = by(app).switch_page("pages/Trees.py").run()
+    app.query_params.clear()  # a component was quicker than the new address
+    app = settled(app.run())
+    assert accepts(app)
 
 
 def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, shared: Workspace) -> None:

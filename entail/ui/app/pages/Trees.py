@@ -19,7 +19,11 @@ from entail.ui.trees.views import VIEWS, check_others, draw_export, draw_panes, 
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
-    came_back = "view" in st.session_state  # from a tree of this page, by the browser's own button
+    # The browser's own Back took the tree out of the address. Of one that this app has just put there, the
+    # browser may know nothing yet; it has sent it back by the second run.
+    runs = st.session_state.get("tree_runs", 0)
+    came_back = tree_id is None and runs > 1 and "view" in st.session_state
+    st.session_state["tree_runs"] = runs + 1 if tree_id else 0
     if tree_id is None and not came_back and not asks_to_start():
         tree_id = st.session_state.get("tree")
     if tree_id is None:
