@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, cast
 
+import openpyxl
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
@@ -98,6 +99,20 @@ def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared
     ada.selectbox(key="corpus_encoding-0").set_value("cp1252")
     ada = named(ada.button, "Import").click().run()
     assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("a café costs 5 €",)
+
+
+def test_a_sheet_of_excel_is_imported_without_the_question_of_its_encoding(
+    ada: AppTest, shared: Workspace
+) -> None:
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    sheet = book.create_sheet("facts", 0)
+    for row in (["nr", "sentence"], [1, "ice is cold"], [2, "fire is hot"]):
+        sheet.append(row)
+    book.save(file)
+    ada = ada.file_uploader(key="corpus_file-0").upload("facts.XLSX", file.getvalue(), "").run()
+    assert "corpus_encoding-0" not in {field.key for field in ada.selectbox}
+    ada = named(ada.button, "Import").click().run()
+    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("ice is cold", "fire is hot")
 
 
 def test_an_empty_file_is_said_and_a_wrong_encoding_is_seen(ada: AppTest) -> None:

@@ -84,16 +84,17 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             content, file_name = pasted.encode(), "Pasted premises.txt"  # as if they were a file
         else:
             content, file_name = file.getvalue(), file.name
-            encoding = (
-                st.selectbox(
-                    "Encoding",
-                    list(_ENCODINGS),
-                    format_func=_ENCODINGS.__getitem__,
-                    key=f"corpus_encoding-{done}",
-                    help="Excel writes the encoding of your Windows unless told to save as CSV UTF-8.",
+            if not file_name.lower().endswith(".xlsx"):  # which says its own encoding
+                encoding = (
+                    st.selectbox(
+                        "Encoding",
+                        list(_ENCODINGS),
+                        format_func=_ENCODINGS.__getitem__,
+                        key=f"corpus_encoding-{done}",
+                        help="Excel writes the encoding of your Windows unless told to save as CSV UTF-8.",
+                    )
+                    or None
                 )
-                or None
-            )
             column = _pick_column(content, file_name, encoding, key=f"corpus_column-{done}-{file_name}")
         merges = st.checkbox(
             "Merge near-duplicates",
