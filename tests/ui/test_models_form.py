@@ -119,7 +119,8 @@ def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPa
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
     named(app.number_input, "Rank").set_value(4).run()
     assert all(
-        part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Reference triplets true")
+        part in said(app)
+        for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Reference triplets true", "Dropout none,")
     )
     config = submitted(app).spec.config
     assert (config["rank"], config["loss"], config["margin"], config["gold"], config["dropout"]) == (

@@ -60,7 +60,9 @@ def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> d
         with st.expander("All settings", icon=":material/tune:"):
             values |= _draw_table(rest, begin, key=f"{key}-table")
     changes = method.list_changes(values)
-    summary = ", ".join(f"{setting_label(name)} {_as_text(value)}" for name, value in changes.items())
+    summary = ", ".join(
+        f"{setting_label(name)} {_as_text(value) or 'none'}" for name, value in changes.items()
+    )
     st.caption(label(f"Non-default settings: {summary or 'none'}."))
     return values
 
