@@ -193,7 +193,7 @@ def _draw_overview(lists: PassageLists, scores: Scores, answers: Answers) -> Non
 
     rows = overview(lists, scores, answers)
     if len(rows[0]) > 1:
-        st.table(pd.DataFrame(rows).set_index("list"), border="horizontal", width="content")
+        st.table(pd.DataFrame(rows), hide_index=True, border="horizontal", width="content")
 
 
 def _draw_pair(
