@@ -123,7 +123,7 @@ class PairedComparison:
         return (
             f"{self.primary}: {figures.second:.3f} against {figures.first:.3f} of the active model, "
             f"{figures.difference:+.3f} [{figures.low:+.3f}, {figures.high:+.3f}] over {self.queries:,} "
-            f"queries of {self.split}: {self.verdict}"
+            f"cases of {self.split}: {self.verdict}"
         )
 
     def to_json(self) -> dict[str, Any]:
