@@ -33,6 +33,17 @@ def test_a_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> 
     said(selected="n1")
 
 
+def test_a_click_on_an_outer_box_of_a_whole_tree_hides_none_of_the_others(story: Any) -> None:
+    story.page.set_viewport_size({"width": 620, "height": 800})
+    story.see(*ALL)
+    story.tool("Fit the whole tree")
+    before = story.see(*ALL)
+    for node in ALL[1:]:
+        story.click(node)
+        expect(story.root).to_have_attribute("data-selected", node)
+        assert story.see() == {id: pytest.approx(at, abs=1) for id, at in before.items()}, node
+
+
 def test_double_click_opens(story: Any, said: Any) -> None:
     story.open("n1.3")
     said(selected="n1.3", opened="n1.3")

@@ -216,11 +216,15 @@ class TreeView {
     this.network.moveTo({ scale: Math.min(3, Math.max(0.05, this.network.getScale() * by)) });
   }
 
+  // Moves no further than the box needs: a click on an outer box of a whole tree would hide the others.
   reveal(id) {
     const at = this.spot(id);
-    const past = (value, size, margin) => Math.min(0, value - margin) + Math.max(0, value - size + margin);
-    const [x, y] = at ? [past(at.x, this.canvas.clientWidth, 150), past(at.y, this.canvas.clientHeight, 60)] : [0, 0];
-    this.shift(x, y);
+    if (!at) return;
+    const [{ left, right, top, bottom }, half] = [this.sides(id), this.network.getScale() / 2];
+    const past = (value, size, room) => Math.min(0, value - room) + Math.max(0, value - size + room);
+    const room = (side) => side * half + GAP - 1;
+    const { clientWidth, clientHeight } = this.canvas;
+    this.shift(past(at.x, clientWidth, room(right - left)), past(at.y, clientHeight, room(bottom - top)));
   }
 
   send(kind, id, to) {
