@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.events import panels
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import Ending, Outcome, make_outcome
@@ -128,6 +129,10 @@ def test_a_done_job_leads_to_its_promotion(
     assert page in str(app.success[0].value)
     assert "it only wanders" in said(app)
     assert list(app.dataframe[0].value["measure"]) == ["luck"]
+    assert app.button(key="promote_job").proto.type == "primary"
+    with monkeypatch.context() as patch:
+        patch.setattr(PairedComparison, "verdict", "worse")
+        assert view(job=done.id).button(key="promote_job").proto.type == "secondary"
     app.button(key="promote_job").click().run()
     assert app.session_state["models_view"] == "Installed"
     assert app.session_state["models_encoder"] == "mine"

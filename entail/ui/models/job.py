@@ -162,14 +162,15 @@ def _draw_done(job: Job) -> None:
         role = role_of(job.name)
     use = ROLES[role].use if role is not None else ""
     st.success(f"{trained} {use}", icon=":material/school:")
-    if comparison := read_comparison(job.evaluation):
+    comparison = read_comparison(job.evaluation)
+    if comparison is not None:
         draw_comparison(comparison, ("active", "this one"))
     elif role is not None:
         st.markdown("Not compared with the active model yet.")
     if role is not None and st.button(
         "Compare and promote",
         icon=":material/published_with_changes:",
-        type="primary",
+        type="secondary" if comparison is not None and comparison.verdict == "worse" else "primary",
         key="promote_job",
         on_click=_open_promotion,
         args=(job.name,),
