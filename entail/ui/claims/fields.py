@@ -38,7 +38,7 @@ TUNING = ("dpr-minilm", "dpr-minilm-tuned")
 """Names of the packaged encoders without and with entailment tuning."""
 
 _POOLS = TaskGroup("passages", failure="the passages could not be read")
-_UPLOAD, _NOBODY = "upload", "nobody"
+_UPLOAD, _NO_MODEL = "upload", "nobody"
 
 
 def load_link() -> None:
@@ -156,6 +156,6 @@ def pick_reader() -> str | None:
 
 
 def _pick_model(part: str, title: str, names: Sequence[str], *, first: str | None, help_: str) -> str | None:
-    titles = {name: model_label(name) for name in names} | {_NOBODY: "None"}
-    choice = LINK.pick(part, title, titles, first or _NOBODY, help=help_)
-    return None if choice == _NOBODY else choice
+    titles = {name: model_label(name) for name in names} | {_NO_MODEL: "None"}
+    choice = LINK.pick(part, title, titles, first or _NO_MODEL, help=help_)
+    return None if choice == _NO_MODEL else choice

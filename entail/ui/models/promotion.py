@@ -377,7 +377,7 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
     draw_table(
         differences_table(comparison.measures, names),
         column_config={"measure": st.column_config.TextColumn("")},
-        key=f"beside-{comparison.candidate}-{comparison.active}-{comparison.digest}",
+        key=f"measures-{comparison.candidate}-{comparison.active}-{comparison.digest}",
     )
     st.caption(
         "In brackets: 95 % bootstrap interval over cases; ● if it excludes 0. p: paired randomisation "
