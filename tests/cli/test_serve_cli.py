@@ -8,8 +8,15 @@ import pytest
 
 from entail.cli import main
 from entail.errors import SettingsError
+from entail.runtime import shared_metrics
 from entail.serving.app import serve
 from entail.settings import load_settings
+
+
+@pytest.fixture(autouse=True)
+def own_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the metrics of the tests' process to itself: the variable of a shared folder would stay set."""
+    monkeypatch.setattr(shared_metrics, "share_metrics", lambda: None)
 
 
 def test_unknown_encoder(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
