@@ -15,6 +15,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from entail.data.writing import write_text
 from entail.statistics.paired import paired_difference
@@ -36,8 +37,9 @@ def make_result(
     """Return the content of the result file.
 
     Attributes of a row: `figures` (metric -> mean and standard deviation over seeds, 95 % interval over
-    queries), `paired` (metric -> difference from the control, its interval and p). Of a recipe the rows are
-    the means of its stages.
+    queries), `paired` (metric -> difference from the control, its interval and p over queries; of several
+    seeds also `seeds`, the 95 % interval of the difference over seeds, by Student's t). Of a recipe the rows
+    are the means of its stages.
 
     Raises:
         LabError: If nothing is measured yet, or the adapter does not measure a metric.
@@ -99,12 +101,21 @@ def _figure(runs: Sequence[Run], metric: str) -> dict[str, float]:
     return {name: round(number, _DIGITS) for name, number in numbers.items()}
 
 
-def _paired(control: Sequence[Run], runs: Sequence[Run], metric: str) -> dict[str, float]:
+def _paired(control: Sequence[Run], runs: Sequence[Run], metric: str) -> dict[str, Any]:
     values, weights = _over_seeds(runs, metric)
     result = paired_difference(_over_seeds(control, metric)[0], values, weights=weights)
     numbers = {"difference": result.difference, "low": result.low, "high": result.high}
     rounded = {name: round(number, _DIGITS) for name, number in numbers.items()}
-    return {**rounded, "p": float(f"{result.p:.2g}")}
+    return {**rounded, "p": float(f"{result.p:.2g}"), **_over_pairs_of_seeds(control, runs, metric)}
+
+
+def _over_pairs_of_seeds(control: Sequence[Run], runs: Sequence[Run], metric: str) -> dict[str, list[float]]:
+    """Return the interval over seeds, if both have the same ones, several of them."""
+    if len(runs) < 2 or [run.seed for run in control] != [run.seed for run in runs]:
+        return {}
+    differences = [run.figure(metric) - base.figure(metric) for base, run in zip(control, runs, strict=True)]
+    half = float(t.ppf(0.975, len(runs) - 1)) * stdev(differences) / len(runs) ** 0.5
+    return {"seeds": [round(mean(differences) + side * half, _DIGITS) for side in (-1, 1)]}
 
 
 def _over_seeds(runs: Sequence[Run], metric: str) -> tuple[Values, Values]:
@@ -151,11 +162,14 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
     if experiment.finding:
         yield from (f"**{' '.join(experiment.finding)}**", "")
     control, charted = experiment.measure.paired_with, _charted(experiment)
-    yield f"| | {' | '.join(metrics)} |"
-    yield f"| --- |{' ---: |' * len(metrics)}"
+    of_seeds = any("seeds" in row["paired"].get(charted, {}) for row in result["rows"])
+    titles = [*metrics, *([f"{charted} over {control} [over seeds]"] if of_seeds else [])]
+    yield f"| | {' | '.join(titles)} |"
+    yield f"| --- |{' ---: |' * len(titles)}"
     for row in result["rows"]:
         paper = experiment.paper.get(row["arm"], {})
         cells = [_cell(row, metric, paper, interval=metric == charted) for metric in metrics]
+        cells += [_difference(row["paired"].get(charted, {}))] if of_seeds else []
         yield f"| {row['arm']} | {' | '.join(cells)} |"
     yield from ("", f"![{charted} of every arm]({name}.svg)", "")
     notes = ["Mean ± standard deviation over seeds", f"[95 % interval of {charted} over queries]"]
@@ -183,6 +197,14 @@ def _cell(row: Mapping[str, Any], metric: str, paper: Mapping[str, float], *, in
     if interval:
         text += f" [{figure['low']:.{_CELL}f}, {figure['high']:.{_CELL}f}]"
     return text + (f" ({paper[metric]:.{_CELL}f})" if metric in paper else "")
+
+
+def _difference(paired: Mapping[str, Any]) -> str:
+    text = f"{paired['difference']:+.{_CELL}f}" if paired else ""
+    if "seeds" in paired:
+        low, high = paired["seeds"]
+        text += f" [{low:+.{_CELL}f}, {high:+.{_CELL}f}]"
+    return text
 
 
 def _charted(experiment: Experiment) -> str:

@@ -136,6 +136,26 @@ def test_a_first_stage_comes_before_passages(data: DataFolder, tmp_path: Path) -
     assert about["trained_on"]["data"] == ["nli-train", "squad-train"]
 
 
+def test_first_stages_start_from_a_base_by_masking(data: DataFolder, tmp_path: Path) -> None:
+    sets = {"train": "squad-train", "passages": "squad-dev"}
+    adapter, masked = load_adapter("tuning"), tmp_path / "masked"
+    begun = work(data, masked, sets, depth=4, batch_size=4)
+    adapter.train(replace(begun, extra={"masked": 40}))
+    first = {"questions": 8, "labelled": 8, "passes": 1}
+    for kind in ("", "question", "plain"):
+        out = tmp_path / f"arm-{kind}"
+        adapter.train(replace(begun, out=out, initial=masked, extra={**first, "first": kind}))
+        assert (out / "losses.json").is_file() == bool(kind)
+        measures = adapter.measure(str(out), data, sets, cache=tmp_path)
+        assert set(measures) > {"R@1", "nats gained"}
+        assert bool(measures["nats gained"][0][0]) == bool(kind)
+    losses = [json.loads((folder / "losses.json").read_text()) for folder in (masked, tmp_path / "arm-plain")]
+    assert losses[0]["after"] < losses[0]["before"]
+    assert losses[1]["before"] == pytest.approx(losses[0]["after"], rel=0.2), "it goes on with the head"
+    with pytest.raises(LabError):
+        adapter.train(replace(begun, out=tmp_path / "none", extra={"first": "nothing"}))
+
+
 def test_an_encoder_of_direction_is_taught_by_a_former_stage(data: DataFolder, tmp_path: Path) -> None:
     adapter, sets = load_adapter("gausscse"), {"train_a": "nli-train", "dev": "nli-dev"}
     adapter.train(work(data, tmp_path / "teacher", sets))

@@ -5,12 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from lab.adapters import Work, aeenc
+from lab.adapters import Values, Work, aeenc
 from lab.commands import main
 from lab.data import DataFolder
 from lab.errors import LabError
 from lab.experiment import FOLDER, parse_experiment, read_experiment
+from lab.report import make_result
+from lab.run import Run
 from lab.ship import weights_digest
 
 from entail.encoders.catalogue import resolve
@@ -135,6 +138,24 @@ def test_an_experiment_runs_resumes_and_reports(
     assert lab("report", "trial") == 0
     assert (page.read_bytes(), page.with_suffix(".svg").read_bytes()) == before
     assert "It was tried. It holds." in page.read_text(encoding="utf-8")
+
+
+def test_a_difference_over_seeds_has_its_interval() -> None:
+    text = HEAD.format(name="trial", seeds="seeds = [0, 1, 2]").replace('"base"', '"plain"')
+    experiment = parse_experiment(text + "[arms.plain]\n[arms.better]\n")
+    figures = {"plain": (0.1, 0.2, 0.3), "better": (0.2, 0.4, 0.3)}
+    runs = [
+        Run(arm, str(seed), f"{arm}{seed}", dict.fromkeys(experiment.measure.metrics, of(figure)), {})
+        for arm, values in figures.items()
+        for seed, figure in enumerate(values)
+    ]
+    row = make_result(experiment, runs)["rows"][1]
+    assert row["paired"]["MAP"]["seeds"] == [-0.1484, 0.3484]  # .1 -+ 4.303 * .1 / sqrt(3)
+
+
+def of(figure: float) -> tuple[Values, Values]:
+    """Return one value for each of two queries, and its weight."""
+    return np.full(2, figure), np.ones(2)
 
 
 def test_a_failed_arm_stops_no_other(lab: Callable[..., int], tmp_path: Path) -> None:
