@@ -10,9 +10,10 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.judge.steps import StepVerdict
+from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.models import CHECKED, current_check, describe_step, explain_step
+from entail.ui.trees.models import current_check, describe_step, explain_step
 from entail.ui.trees.page import TreePage
 from tests.ui.conftest import accepts, on_tree, page_of, ready, said
 
@@ -40,8 +41,7 @@ class Verifier:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that makes a check of steps available to the app."""
-
-    CHECKED.clear()
+    CACHE.tasks.clear()
 
     def put(verdict: Callable[..., StepVerdict]) -> None:
         monkeypatch.setattr("entail.ui.trees.models.list_verifiers", lambda: ["mine"])
@@ -73,8 +73,8 @@ def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
     assert all(line in said(app) for line in explain_step(FAILS, ["ba be bi"]))
     check = current_check()
     assert check is not None
-    verdicts = check.recall(log.history(tree_id).tree)  # for the graph: only what is in memory
-    assert verdicts == {"n1": FAILS}
+    tasks = check.start_all(log.history(tree_id).tree)
+    assert {id: task.value for id, task in tasks.items()} == {"n1": FAILS}
     assert read == [(("ba be bi",), CLAIM)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
@@ -40,9 +41,9 @@ _ENDS = {
 
 
 @st.fragment(run_every=0.4)
-def draw_wait(screen: Screen, task: Task[Any], words: str) -> None:
-    """Poll a task and rerun the page when it finishes; not below an open dialog."""
-    if screen.dialog is None and task.done.is_set():
+def draw_wait(screen: Screen, tasks: Iterable[Task[Any]], words: str) -> None:
+    """Poll tasks and rerun the page when all are finished; not below an open dialog."""
+    if screen.dialog is None and all(task.done.is_set() for task in tasks):
         st.rerun()
     st.caption(f":material/hourglass_empty: {words} …")
 
@@ -161,7 +162,9 @@ def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
         st.info(f"No proposals: {label(str(task.error), longest=300)}", icon=":material/link_off:")
         st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
     elif task.value is None:
-        draw_wait(page.screen, task, "Drafting the chain" if offer.means == "draft" else "Ranking candidates")
+        draw_wait(
+            page.screen, [task], "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
+        )
     elif offer.means == "draft":
         st.caption(f"A chain drafted by {name}. {_ENDS[task.value.stopped]}")
         if all(candidate.is_decided for candidate in offer.candidates):

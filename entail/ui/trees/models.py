@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import streamlit as st
 
 from entail.arcf.scoring.scorer import list_scorers
-from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
@@ -80,10 +79,9 @@ WAIT = 0.15
 
 _VERDICTS = TaskGroup("verdicts", failure="the entailment could not be checked")
 
-CHECKED: OrderedDict[tuple[StepCheck, Step], StepVerdict] = OrderedDict()
-"""Verdicts of the process by check and step, the oldest first."""
+_CHECKING = threading.Lock()
+"""Held by the check of a step: one after the other, as they share the cores."""
 
-_REMEMBERED = 10_000
 _RERANKERS = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
 _PROPOSALS = TaskGroup("proposals", failure="the proposals could not be made")
 
@@ -180,26 +178,19 @@ class StepCheck:
     name: str
     stamp: int
 
-    def start(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[StepVerdict]]:
-        """Return the task of the verdicts on steps; each step is checked once."""
+    def start(self, step: Step, *, wait: float = 0) -> Task[StepVerdict]:
+        """Return the task of the verdict on a step, which is checked once."""
 
-        def make(_: ProgressCallback) -> list[StepVerdict]:
+        def make(_: ProgressCallback) -> StepVerdict:
             _wait_for_page(self.name)
-            verifier, memory = load_verifier(self.name), CHECKED
-            for step in cancellable(steps):
-                if (self, step) not in memory:
-                    memory[self, step] = verifier.check([step])[0]
-            verdicts = [memory[self, step] for step in steps]
-            while len(memory) > _REMEMBERED:
-                memory.popitem(last=False)
-            return verdicts
+            with _CHECKING:
+                return load_verifier(self.name).check([step])[0]
 
-        return _VERDICTS.get_or_start((self, tuple(steps)), make, wait=wait, retry=False)
+        return _VERDICTS.get_or_start((self, step), make, wait=wait, retry=False)
 
-    def recall(self, tree: Tree) -> dict[str, StepVerdict]:
-        """Return the verdicts in memory by the node of the conclusion; check nothing."""
-        steps = {node.id: (self, step_of(tree, node)) for node in tree.walk() if node.children}
-        return {id: CHECKED[key] for id, key in steps.items() if key in CHECKED}
+    def start_all(self, tree: Tree) -> dict[str, Task[StepVerdict]]:
+        """Return the tasks of all steps of a tree by the node of the conclusion."""
+        return {node.id: self.start(step_of(tree, node)) for node in tree.walk() if node.children}
 
 
 def current_check() -> StepCheck | None:

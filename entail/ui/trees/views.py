@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import streamlit as st
@@ -21,7 +21,7 @@ from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import revisions
 from entail.ui.shared.text import label, local
 from entail.ui.trees.candidates import draw_wait
-from entail.ui.trees.models import SOON, Step, StepCheck, describe_step, explain_step, step_of
+from entail.ui.trees.models import SOON, Step, describe_step, explain_step, step_of
 from entail.ui.trees.page import TreePage
 
 VIEWS = ("Graph", "Outline", "Steps", "History")
@@ -59,7 +59,8 @@ def draw_view(page: TreePage, view: str) -> None:
     elif view == "Outline":
         draw_outline(tree, **options)
     else:
-        verdicts = page.check.recall(tree) if page.check is not None else {}
+        tasks = page.check.start_all(tree) if page.check is not None else {}
+        verdicts = {id: task.value for id, task in tasks.items() if task.value is not None}
         words = {id: describe_step(verdict) for id, verdict in verdicts.items()}
         options["notes"] = {id: "\n".join(filter(None, (line, words.get(id)))) for id, line in _origins(page)}
         options["meters"] = {id: verdict.probability for id, verdict in verdicts.items()}
@@ -82,27 +83,29 @@ def draw_step_check(page: TreePage) -> None:
     if page.check is None or not page.node.children:
         return
     step = step_of(page.tree, page.node)
-    verdicts = _await_verdicts(page, page.check, [step])
-    if verdicts is not None:
-        _draw_verdict(verdicts[0], step, help=_HINT.format(name=label(page.check.name)))
+    task = page.check.start(step, wait=SOON)
+    if task.error is not None:
+        st.caption(f":material/error: {label(str(task.error))}")
+    elif task.value is not None:
+        _draw_verdict(task.value, step, help=_HINT.format(name=label(page.check.name)))
 
 
-def check_others(page: TreePage) -> None:
-    """Start the check of all steps, so that their meters stand in the graph by the next act."""
-    if page.check is not None:
-        page.check.start([step_of(page.tree, node) for node in page.tree.walk() if node.children])
+def await_checks(page: TreePage) -> None:
+    """Draw that steps are being checked, and draw the page again with all their verdicts."""
+    tasks = page.check.start_all(page.tree).values() if page.check is not None else ()
+    if not all(task.done.is_set() for task in tasks):
+        draw_wait(page.screen, tasks, "Checking the steps")
 
 
 def _draw_steps(page: TreePage) -> None:
     """Draw all steps of the tree, the least supported first; a click selects the conclusion."""
-    nodes = [node for node in page.tree.walk() if node.children]
-    if page.check is None or not nodes:
+    tasks = page.check.start_all(page.tree) if page.check is not None else {}
+    if not tasks:
         st.caption("No step yet." if page.check else "No check of steps is installed.")
-        return
-    steps = [step_of(page.tree, node) for node in nodes]
-    verdicts = _await_verdicts(page, page.check, steps)
-    rows = sorted(zip(verdicts or (), steps, nodes, strict=False), key=lambda row: row[0].probability)
-    for verdict, step, node in rows:
+    for error in {str(task.error) for task in tasks.values() if task.error is not None}:
+        st.caption(f":material/error: {label(error)}")
+    verdicts = [(task.value, page.tree.nodes[id]) for id, task in tasks.items() if task.value is not None]
+    for verdict, node in sorted(verdicts, key=lambda row: row[0].probability):
         with st.container(gap="xxsmall"):
             st.button(
                 label(node.text, longest=200),
@@ -111,7 +114,7 @@ def _draw_steps(page: TreePage) -> None:
                 on_click=page.screen.select,
                 args=(node.id,),
             )
-            _draw_verdict(verdict, step)
+            _draw_verdict(verdict, step_of(page.tree, node))
 
 
 def _draw_verdict(verdict: StepVerdict, step: Step, help: str | None = None) -> None:
@@ -119,16 +122,6 @@ def _draw_verdict(verdict: StepVerdict, step: Step, help: str | None = None) -> 
     st.caption(f":{colour}[:material/{icon}: {describe_step(verdict)}]", help=help)
     for line in explain_step(verdict, step[0]):
         st.caption(label(line, longest=200))
-
-
-def _await_verdicts(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> list[StepVerdict] | None:
-    """Return the verdicts on steps; draw that they are awaited, or why there are none."""
-    task = check.start(steps, wait=SOON)
-    if task.error is not None:
-        st.caption(f":material/error: {label(str(task.error))}")
-    elif task.value is None:
-        draw_wait(page.screen, task, "Checking the step")
-    return task.value
 
 
 def _draw_history(page: TreePage) -> None:

@@ -15,7 +15,7 @@ from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
-from entail.ui.trees.views import VIEWS, check_others, draw_export, draw_panes, draw_step_check, draw_view
+from entail.ui.trees.views import VIEWS, await_checks, draw_export, draw_panes, draw_step_check, draw_view
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
@@ -65,7 +65,7 @@ with framed("Trees") as (shared, author):
             st.markdown(f"# {label(screen.query or node.text, longest=600)}")
             verdict = st.container()  # filled last: it is computed while the rest is drawn
             if page.check and node.children:
-                page.check.start([step_of(page.tree, node)])
+                page.check.start(step_of(page.tree, node))
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(page)
             draw_search(page)
@@ -85,10 +85,10 @@ with framed("Trees") as (shared, author):
                 draw_export(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
-    if not screen.query:  # the verdict is on the node, not on what is searched for
-        with verdict:
+    with verdict:
+        if not screen.query:  # the verdict is on the node, not on what is searched for
             draw_step_check(page)
-    check_others(page)
+        await_checks(page)
     open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
