@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
+from hashlib import sha256
 from typing import Any
 
-from entail.data.text import corpus_hash, fold, premise_key
+from entail.data.premises import Numbers, Premises, joined_keys
+from entail.data.premises import Premise as Premise
+from entail.data.text import fold, premise_key
 from entail.errors import CorpusError
 
 HYPOTHESIS = "hypothesis"
 """Id of the root in a proof."""
 
 
-@dataclass(frozen=True, slots=True)
-class Premise:
-    """Fact of a file, with its id there (a WorldTree uid, a CSV column); look it up by `key`.
-
-    `extra` has the further columns of its row, as (name, value).
-    """
-
-    text: str
-    source_id: str | None = None
-    extra: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def key(self) -> str:
-        """Identity across files and installations, see `premise_key`."""
-        return premise_key(self.text)
-
-    @property
-    def folded(self) -> str:
-        """Normalised text for look-up, see `fold`."""
-        return fold(self.text)
-
-
 @dataclass(frozen=True)
 class Corpus:
     """Candidate premises in a fixed order, no two with the same key (`CorpusError`).
 
-    Position i of every score array and index made from a corpus is `premises[i]`.
+    Position i of every score array and index made from a corpus is `premises[i]`. Premises, texts and keys
+    are held in columns: their items are made when they are read.
     """
 
     name: str
-    premises: tuple[Premise, ...]
+    premises: Sequence[Premise]
 
     def __post_init__(self) -> None:
-        if len(self.positions) != len(self.premises):
+        if isinstance(self.premises, Premises):
+            return
+        premises = Premises.of(self.premises)
+        object.__setattr__(self, "premises", premises)
+        if premises.positions.has_repeats:
             raise CorpusError(
-                f"corpus {self.name!r} holds {len(self.premises)} premises but only {len(self.positions)} "
+                f"corpus {self.name!r} holds {len(premises)} premises but only {len(premises.distinct())} "
                 "distinct ones; build it with Corpus.of, which drops repeats"
             )
 
@@ -61,44 +47,57 @@ class Corpus:
         >>> Corpus.of("tiny", ["ice is cold", "ice  is cold", "fire is hot"]).texts
         ('ice is cold', 'fire is hot')
         """
-        distinct: dict[str, Premise] = {}
-        for text in texts:
-            premise = text if isinstance(text, Premise) else Premise(text)
-            distinct.setdefault(premise.key, premise)
-        return cls(name, tuple(distinct.values()))
+        return cls(name, Premises.of(texts).distinct())
 
     def __len__(self) -> int:
         return len(self.premises)
 
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
+    @property
+    def columns(self) -> Premises:
+        """The premises, which are held in columns."""
+        assert isinstance(self.premises, Premises)
+        return self.premises
+
+    @property
+    def numbers(self) -> Numbers:
+        """The premises' keys as numbers, in order: `int(key, 16)`."""
+        return self.columns.numbers
+
+    @property
+    def texts(self) -> Sequence[str]:
         """The premises' texts, in order."""
-        return tuple(premise.text for premise in self.premises)
+        return self.columns.texts
 
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
+    @property
+    def keys(self) -> Sequence[str]:
         """The premises' keys, in order."""
-        return tuple(premise.key for premise in self.premises)
+        return self.columns.keys
 
-    @cached_property
+    @property
     def positions(self) -> Mapping[str, int]:
         """Key -> position."""
-        return MappingProxyType({premise.key: i for i, premise in enumerate(self.premises)})
+        return self.columns.positions
 
     @cached_property
     def hash(self) -> str:
         """Hash of the premises in order, to which an index is bound."""
-        return corpus_hash(self.keys)
+        return sha256(joined_keys(self.numbers).encode()).hexdigest()
 
     @cached_property
-    def _folded_positions(self) -> Mapping[str, int]:
-        return {premise.folded: i for i, premise in enumerate(self.premises)}
+    def _decomposed(self) -> Mapping[str, int]:
+        return {
+            fold(text): at
+            for at, text in enumerate(self.texts)
+            if not (text.isascii() or unicodedata.is_normalized("NFC", text))
+        }
 
     def position(self, text: str) -> int | None:
         """Return the position of a text, looked up by `fold`, or None if it is absent."""
         # By the key first: a corpus of an earlier version may have a text composed and decomposed.
-        at = self.positions.get(premise_key(text))
-        return self._folded_positions.get(fold(text)) if at is None else at
+        keys = dict.fromkeys((premise_key(text), premise_key(fold(text))))
+        positions = (self.positions.get(key) for key in keys)
+        at = next((position for position in positions if position is not None), None)
+        return at if at is not None or text.isascii() else self._decomposed.get(fold(text))
 
 
 @dataclass(frozen=True, slots=True)

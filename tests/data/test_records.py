@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.data.entailment_bank.trees import parse_proof
 from entail.data.judgements import JudgedPair, Judgements
+from entail.data.premises import Premises
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
-from entail.data.text import fold, is_blank, premise_key, without_surrogates
+from entail.data.text import corpus_hash, fold, is_blank, premise_key, without_surrogates
 from entail.errors import CorpusError
 
 
@@ -53,6 +58,54 @@ def test_the_hash_knows_members_and_order_but_no_white_space() -> None:
     assert Corpus.of("c", ["a", "b"]).hash == Corpus.of("d", ["a ", " b"]).hash
     hashes = {Corpus.of("c", texts).hash for texts in (["a", "b"], ["b", "a"], ["a"], ["a", "c"], [])}
     assert len(hashes) == 5
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.text(" ,.'ab\t\n")))
+def test_columns_hold_what_went_in(texts: list[str]) -> None:
+    premises = Premises.of(texts)
+    assert premises.texts == tuple(texts)
+    assert premises.keys == tuple(map(premise_key, texts))
+    assert premises.numbers.tolist() == [int(key, 16) for key in premises.keys]
+    corpus = Corpus.of("c", texts)
+    assert corpus.hash == corpus_hash(list(corpus.keys))
+    assert dict(corpus.positions) == {key: at for at, key in enumerate(corpus.keys)}
+    assert (corpus.numbers.dtype, corpus.numbers.flags.writeable) == (np.uint64, False)
+
+
+ROWS = (Premise("ice", "1", (("by", "Ann"), ("ä", "ü"))), Premise("fire"), Premise("sun", ""), Premise("sea"))
+
+
+def test_columns_are_read_as_a_tuple_is() -> None:
+    corpus = Corpus("c", ROWS)
+    assert (corpus.premises, hash(corpus.premises)) == (ROWS, hash(ROWS))
+    for part in (slice(None), slice(1, 3), slice(3, 1), slice(None, None, -2), slice(-2, 9)):
+        assert (corpus.premises[part], corpus.texts[part]) == (ROWS[part], tuple(p.text for p in ROWS[part]))
+    assert (corpus.texts[-1], "fire" in corpus.texts, corpus.texts.index("sun")) == ("sea", True, 2)
+    with pytest.raises(IndexError):
+        corpus.texts[4]
+    for key in ("0" * 16, "x", "", f" {corpus.keys[0]}", None):
+        assert key not in corpus.positions
+    assert pickle.loads(pickle.dumps(corpus)) == corpus
+    assert replace(corpus, name="d").premises is corpus.premises
+
+
+def test_a_changed_corpus_shares_the_texts_that_stay() -> None:
+    premises = Premises.of(ROWS)
+    for retired in ([], [0], [3], [1, 2], [0, 1, 2, 3]):
+        changed = premises.changed(Premises.of(["new"]), np.array(retired, dtype=np.int64))
+        expected = Premises.of([*(p for at, p in enumerate(ROWS) if at not in retired), Premise("new")])
+        assert (changed, changed.keys) == (tuple(expected), tuple(expected.keys))
+    grown = premises.changed(Premises.of(["new"]), np.array([1], dtype=np.int64))
+    first, own = (part.table.column(0).chunk(0).buffers()[2] for part in (grown, premises))
+    assert first.address == own.address
+    for number in range(200):
+        grown = grown.changed(Premises.of([f"new {number}"]), np.array([0], dtype=np.int64))
+    assert grown.texts == tuple(f"new {number}" for number in range(196, 200)), "its chunks are joined"
+
+
+def test_invalid_unicode_is_refused() -> None:
+    with pytest.raises(CorpusError):
+        Corpus.of("c", ["ice", "a\ud800b"])
 
 
 def test_texts_leaves_and_children_of_a_tree() -> None:
