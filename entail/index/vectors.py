@@ -93,7 +93,7 @@ def premise_rows(
             _gather(rows, corpus, encoder, shelf, metric, progress)
             vectors = np.stack([rows[key] for key in corpus.keys])
             if not demo:
-                _write_entry(entry, vectors, corpus.keys, expected)
+                _write_entry(entry, vectors, tuple(corpus.keys), expected)
                 for old in _by_age(shelf)[KEEP:]:
                     shutil.rmtree(old, ignore_errors=True)
             return vectors
