@@ -24,7 +24,7 @@ MIN_TOKEN = 16
 _VARIABLES = (
     *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "WORKER")),
     *(f"ENTAIL_{name}" for name in ("MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN", "OPERATORS")),
-    *("HOME", "USERPROFILE", "XDG_DATA_HOME"),
+    *("ENTAIL_INDEX", "HOME", "USERPROFILE", "XDG_DATA_HOME"),
 )
 """Variables that the settings depend on; the last ones name the folders of the user."""
 
@@ -44,6 +44,7 @@ class Settings:
     demo: bool = False
     sign_in: Literal["to-write", "to-read"] = "to-write"
     base: str | None = None
+    index: str = "auto"
     operators: tuple[str, ...] = ()
 
     @property
@@ -154,5 +155,6 @@ def _read_settings(_: tuple[str | None, ...]) -> Settings:
         demo=is_demo(),
         sign_in=_choice("ENTAIL_SIGN_IN", "to-write", "to-read"),  # type: ignore[arg-type]  # one of the two
         base=_path("ENTAIL_BASE") or None,
+        index=get("ENTAIL_INDEX") or "auto",
         operators=tuple(filter(None, addresses)),
     )

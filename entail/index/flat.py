@@ -13,6 +13,7 @@ import numpy as np
 from entail.data.records import Corpus
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
+from entail.index.engines import Numbers, ReadVectors, VectorIndex, VectorSpace
 from entail.index.protocol import Floats, Hits, Manifest
 from entail.index.ranking import checked_k, query_blocks
 from entail.index.vectors import QueryVectors
@@ -24,6 +25,80 @@ BLAS_FROM = 1000
 By its own default of 128,000, 64 queries take ten times as long. Below about 3 queries of 384 numbers its
 plain loop is the faster one on one thread.
 """
+
+
+_ROWS = 65_536
+"""Vectors read at once."""
+
+
+class FlatIndex:
+    """A `VectorIndex` of FAISS that compares all vectors; threads take turns by its lock."""
+
+    exact = True
+
+    def __init__(self, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
+        self._index = index
+        self._lock = threading.Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the vectors."""
+        return 4 * int(self._index.ntotal) * int(self._index.d)
+
+    def search(self, vectors: Floats, *, k: int) -> Hits:
+        """Return the k nearest premises of each query vector; see `VectorIndex`."""
+        size = int(self._index.ntotal)
+        k = checked_k(k, size)
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
+        # A hit that is ranked takes as long as some 16 inner products.
+        for rows in query_blocks(len(vectors), size + 16 * k):
+            with self._lock, single_threaded_faiss():
+                scores, positions = self._index.search(vectors[rows], k)
+            order = np.lexsort((positions, -scores), axis=1)
+            hits.positions[rows] = np.take_along_axis(positions, order, axis=1)
+            hits.scores[rows] = np.take_along_axis(scores, order, axis=1)
+        return hits
+
+    def updated(self, numbers: Numbers, vectors: ReadVectors) -> VectorIndex | None:
+        """Return None: it is built for each version of a corpus."""
+
+
+class FlatEngine:
+    """Exact search by comparing all vectors, with FAISS."""
+
+    name = "flat"
+    exact = True
+
+    def missing(self) -> str:
+        """Return nothing: FAISS is installed with the package."""
+        return ""
+
+    def supports(self, space: VectorSpace) -> bool:
+        """Return True: it searches any vectors that fit into memory."""
+        return True
+
+    def build(
+        self,
+        space: VectorSpace,
+        numbers: Numbers,
+        vectors: ReadVectors,
+        *,
+        corpus_hash: str,
+        progress: ProgressCallback | None = None,
+    ) -> FlatIndex:
+        """Return the index of a corpus version; see `Engine`."""
+        import faiss
+
+        index = faiss.IndexFlatIP(space.dimension)
+        # Written into FAISS's memory: adding them would need twice the memory.
+        index.codes.resize(space.count * space.dimension * 4)
+        index.ntotal = space.count
+        content = faiss.rev_swig_ptr(index.get_xb(), space.count * space.dimension)
+        for start in range(0, space.count, _ROWS):
+            rows = np.arange(start, min(start + _ROWS, space.count))
+            content.reshape(space.count, -1)[rows] = vectors(rows)
+        return FlatIndex(index)
 
 
 class DenseIndex:
