@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 from entail.cli.console import Report, command, describe, progress_bar, table
 
 if TYPE_CHECKING:
-    from entail.trees.store.corpora import CorpusStore
+    pass
 
 app = typer.Typer()
 
@@ -205,15 +204,14 @@ def clean(
     from entail.operations.storage import in_words
 
     jobs = Jobs()
-    with _corpora() as corpora:
-        items = list_removable(jobs, corpora=corpora)
-        if what:
-            items = select_removable(items, what, include_needed=all_of_it)
-        if dry_run or not what:
-            rows = [[item.id, in_words(item.size), item.what, item.cost] for item in items]
-            text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"
-            return Report(data={"removable": [item.to_json() for item in items]}, text=text)
-        done = clean([item.id for item in items], jobs=jobs, corpora=corpora)
+    items = list_removable(jobs)
+    if what:
+        items = select_removable(items, what, include_needed=all_of_it)
+    if dry_run or not what:
+        rows = [[item.id, in_words(item.size), item.what, item.cost] for item in items]
+        text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"
+        return Report(data={"removable": [item.to_json() for item in items]}, text=text)
+    done = clean([item.id for item in items], jobs=jobs)
     lines = [f"removed {len(done.removed)}, {in_words(done.size)} freed"]
     lines += [f"kept {name}: {why}" for name, why in done.kept.items()]
     return Report(
@@ -237,17 +235,3 @@ def show_logs(
 
     text = tail(name, lines=lines)
     return Report(data={"name": name, "text": text}, text=text or "the log is empty")
-
-
-@contextlib.contextmanager
-def _corpora() -> Iterator[CorpusStore | None]:
-    """Yield the corpora; None without a database."""
-    from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.database import open_database, sqlite_file
-
-    file = sqlite_file()
-    if file is not None and not file.exists():
-        yield None
-        return
-    with contextlib.closing(open_database(read_only=True)) as database:
-        yield CorpusStore(database)

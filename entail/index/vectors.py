@@ -1,116 +1,129 @@
-"""Vectors that are encoded once: premises in a cache on disk, queries in memory, and those that ship."""
+"""Vectors that are encoded once: premises in a store on disk, queries in memory, and those that ship."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
-import logging
-import os
 import re
-import shutil
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entail.data.bundled import sample_dir
 from entail.data.records import Corpus
 from entail.data.stored import read_json
-from entail.data.text import corpus_hash, fold, premise_key
+from entail.data.text import fold, premise_key
 from entail.encoders.encoder import Encoder
-from entail.errors import CorpusError, DataError
-from entail.index.protocol import Floats, Manifest
+from entail.errors import CorpusError, DataError, RetrievalError
+from entail.index.protocol import Floats, Ints
 from entail.index.ranking import checked_queries
+from entail.index.store import Halves, Segment, VectorStore, locked, numbers_of, open_store, parse_keys
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
 
-Halves = NDArray[np.float16]
-
-KEEP = 12
-"""Cache entries of one revision, the last used: each version of a growing corpus adds one."""
+ENCODED_AT_ONCE = 4096
+"""Premises that are encoded before they are written."""
 
 ROUNDING = 2**-10
 """Greatest change of length 1 by rounding to fp16."""
 
-_log = logging.getLogger(__name__)
 
+class PremiseRows:
+    """An encoder's rows of a corpus by position, in fp16; those that no store has are encoded.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stored(Manifest):
-    """Content of `manifest.json` in an entry of the cache."""
+    Encoded rows are written some thousands at a time, so that an encoding that is stopped goes on where it
+    was. Concurrent processes encode once. A demo only reads the cache.
 
-    sha256: str
+    Args:
+        corpus: The premises.
+        encoder: Encodes premises, folded.
+        cache_dir: Folder of the vector cache; None to encode all premises.
+        metric: Kind of the rows.
+
+    Raises:
+        CorpusError: If the corpus is empty.
+    """
+
+    def __init__(
+        self, corpus: Corpus, encoder: Encoder, *, cache_dir: Path | None, metric: str = "inner_product"
+    ) -> None:
+        if not len(corpus):
+            raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
+        self.corpus, self.encoder = corpus, encoder
+        self.numbers = numbers_of(corpus)
+        revision = encoder.premise_revision
+        about: dict[str, Any] = {"revision": revision, "dimension": encoder.dimension, "metric": metric}
+        if cache_dir is None:
+            self.store = VectorStore(None, **about)
+        else:
+            shipped = _shipped_segment(sample_dir(), revision)
+            self.store = open_store(cache_dir / slug(revision), **about, shipped=shipped)
+
+    def encode(self, positions: Ints | None = None, *, progress: ProgressCallback | None = None) -> None:
+        """Encode the premises without a row, of the whole corpus or at some positions.
+
+        Raises:
+            EncoderError: If premises have to be encoded and the encoder cannot.
+        """
+        positions = np.arange(len(self.corpus)) if positions is None else positions
+        self.store.refresh()
+        folder, write = self.store.folder, not is_demo()
+        if not len(self._missing(positions)):
+            return
+        with locked(folder, self.corpus.hash) if folder and write else contextlib.nullcontext():
+            self.store.refresh()
+            missing, start = self._missing(positions), time.perf_counter()
+            for done in range(0, len(missing), ENCODED_AT_ONCE):
+                part = missing[done : done + ENCODED_AT_ONCE]
+                texts = [fold(self.corpus.premises[position].text) for position in part]
+                report = progress and _part_of(progress, done, len(missing), time.perf_counter() - start)
+                rows = self.encoder.encode_premises(texts, progress=report).astype(np.float16)
+                self.store.add(self.numbers[part], rows, write=write)
+        if write:
+            self.store.merge()
+
+    def read(self, positions: Ints) -> Halves:
+        """Return the rows at some positions; those that are missing are encoded."""
+        rows = self.store.read(self.numbers[positions])
+        if rows is None:
+            self.encode(positions)
+            rows = self.store.read(self.numbers[positions])
+        if rows is None:
+            raise RetrievalError(
+                f"the vectors of {self.corpus.name!r} were removed while they were read; search again"
+            )
+        return rows
+
+    def vectors(self, positions: Ints) -> Floats:
+        """Return the vectors at some positions, see `unit`."""
+        return unit(self.read(positions))
+
+    def _missing(self, positions: Ints) -> Ints:
+        missing: Ints = positions[self.store.find_missing(self.numbers[positions])]
+        return missing
 
 
 def premise_vectors(
     corpus: Corpus, encoder: Encoder, *, cache_dir: Path | None, progress: ProgressCallback | None = None
 ) -> Floats:
-    """Return an encoder's vectors of a corpus, shape (premises, d), in its order; see `premise_rows`."""
-    return unit(premise_rows(corpus, encoder, cache_dir=cache_dir, progress=progress))
+    """Return an encoder's vectors of a corpus, shape (premises, d), in its order; see `PremiseRows`."""
+    rows = PremiseRows(corpus, encoder, cache_dir=cache_dir)
+    rows.encode(progress=progress)
+    return rows.vectors(np.arange(len(corpus)))
 
 
-def premise_rows(
-    corpus: Corpus,
-    encoder: Encoder,
-    *,
-    cache_dir: Path | None,
-    metric: str = "inner_product",
-    progress: ProgressCallback | None = None,
-) -> Halves:
-    """Return an encoder's rows of a corpus in fp16, shape (premises, d), in its order.
-
-    Rows come from this corpus's entry, else premise by premise from the vectors that ship and other entries
-    of the same revision; missing premises are encoded, folded. Concurrent processes encode once. A cache that
-    cannot be written is logged as a warning. A demo only reads it. Without a cache all premises are encoded.
-
-    Raises:
-        CorpusError: If the corpus is empty.
-        EncoderError: If premises have to be encoded and the encoder cannot.
-    """
-    if not corpus.premises:
-        raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
-    if cache_dir is None:
-        return _encode(encoder, corpus.texts, progress)
-    revision = encoder.premise_revision
-    rows = dict(shipped_premises(revision))
-    if all(key in rows for key in corpus.keys):
-        return np.stack([rows[key] for key in corpus.keys])
-    expected = Manifest(revision, encoder.dimension, metric, len(corpus), corpus.hash)
-    shelf = cache_dir / slug(revision)
-    entry = shelf / corpus.hash
-    demo = is_demo()
-    with contextlib.nullcontext() if demo else _locked(shelf, corpus.hash):
-        stored = _read(entry)
-        if stored is None or stored[0] != expected:
-            _gather(rows, corpus, encoder, shelf, metric, progress)
-            vectors = np.stack([rows[key] for key in corpus.keys])
-            if not demo:
-                _write_entry(entry, vectors, tuple(corpus.keys), expected)
-                for old in _by_age(shelf)[KEEP:]:
-                    shutil.rmtree(old, ignore_errors=True)
-            return vectors
-        if not demo:
-            with contextlib.suppress(OSError):
-                os.utime(entry)
-    return stored[1]
-
-
-def remove_entry(entry: Path) -> None:
-    """Remove a cache entry; its vectors are encoded again on demand.
-
-    Raises:
-        OSError: If it cannot be removed.
-    """
-    with _locked(entry.parent, entry.name):
-        shutil.rmtree(entry)
+def _part_of(progress: ProgressCallback, done: int, total: int, seconds: float) -> ProgressCallback:
+    """Return a callback that reports the progress of a part as that of the whole."""
+    return lambda part: progress(
+        replace(part, done=done + part.done, total=total, seconds=seconds + part.seconds)
+    )
 
 
 def unit(vectors: Halves) -> Floats:
@@ -129,98 +142,6 @@ def slug(revision: str) -> str:
     """
     plain = re.sub(r"[^\w.@+-]", "-", revision, flags=re.ASCII).lstrip(".")[:120]
     return plain if plain == revision else f"{plain}-{sha256(revision.encode()).hexdigest()[:8]}"
-
-
-def _gather(
-    rows: dict[str, Halves],
-    corpus: Corpus,
-    encoder: Encoder,
-    shelf: Path,
-    metric: str,
-    progress: ProgressCallback | None,
-) -> None:
-    """Add the missing rows of a corpus from other entries, then from the encoder."""
-    missing = {key for key in corpus.keys if key not in rows}
-    for entry in _by_age(shelf):
-        if not missing:
-            return
-        content = _read(entry)
-        if content is None:
-            continue
-        manifest, vectors, keys = content
-        if (manifest.revision, manifest.metric) == (encoder.premise_revision, metric):
-            rows |= {key: vectors[row] for row, key in enumerate(keys) if key in missing}
-            missing.difference_update(keys)
-    if missing:
-        new = [premise for premise in corpus.premises if premise.key in missing]
-        encoded = _encode(encoder, [premise.text for premise in new], progress)
-        rows |= {premise.key: row for premise, row in zip(new, encoded, strict=True)}
-
-
-def _encode(encoder: Encoder, premises: Sequence[str], progress: ProgressCallback | None) -> Halves:
-    return encoder.encode_premises([fold(text) for text in premises], progress=progress).astype(np.float16)
-
-
-def _read(entry: Path) -> tuple[Manifest, Halves, tuple[str, ...]] | None:
-    """Return the content of an entry, None if it is missing or damaged."""
-    try:
-        stored = read_json(entry / "manifest.json", _Stored)
-        if stored is None:
-            return None
-        manifest = Manifest(**{name: getattr(stored, name) for name in Manifest.__slots__})
-        keys = tuple((entry / "keys.txt").read_text(encoding="ascii").split())
-        content = (entry / "vectors.npy").read_bytes()
-        if sha256(content).hexdigest() != stored.sha256 or corpus_hash(keys) != manifest.corpus_hash:
-            return None
-        vectors = np.load(io.BytesIO(content), allow_pickle=False)
-    except (OSError, ValueError, DataError):
-        return None
-    whole = vectors.dtype == np.float16 and vectors.shape == (len(keys), manifest.dimension)
-    return (manifest, vectors, keys) if whole and np.isfinite(vectors).all() else None
-
-
-def _write_entry(entry: Path, vectors: Halves, keys: tuple[str, ...], manifest: Manifest) -> None:
-    partial = entry.with_name(f".{entry.name}.{os.getpid()}")
-    content = io.BytesIO()
-    np.save(content, vectors, allow_pickle=False)
-    record = asdict(manifest) | {"sha256": sha256(content.getvalue()).hexdigest()}
-    try:
-        partial.mkdir(parents=True, exist_ok=True)
-        (partial / "vectors.npy").write_bytes(content.getvalue())
-        (partial / "keys.txt").write_text("\n".join(keys) + "\n", encoding="ascii")
-        (partial / "manifest.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        if entry.exists():
-            shutil.rmtree(entry)
-        partial.replace(entry)
-    except OSError as error:
-        _log.warning("premise vectors could not be cached in %s: %s", entry.parent, error)
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _by_age(shelf: Path) -> list[Path]:
-    """Return the entries of a revision, the last used first."""
-    ages: dict[Path, float] = {}
-    with contextlib.suppress(OSError):
-        for entry in shelf.iterdir():
-            if entry.is_dir() and not entry.name.startswith("."):
-                with contextlib.suppress(OSError):  # removed by another process meanwhile
-                    ages[entry] = entry.stat().st_mtime
-    return sorted(ages, key=ages.__getitem__, reverse=True)
-
-
-@contextlib.contextmanager
-def _locked(shelf: Path, name: str) -> Iterator[None]:
-    """Hold the lock of an entry between threads and processes, or none where it cannot be made."""
-    from filelock import FileLock
-
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = shelf / ".locks"
-            folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(FileLock(folder / f"{name}.lock"))
-        except (OSError, NotImplementedError) as error:
-            _log.warning("the vector cache %s cannot be written: %s", shelf, error)
-        yield
 
 
 class QueryVectors:
@@ -309,6 +230,13 @@ def shipped_premises(revision: str) -> Vectors:
 def shipped_queries(revision: str) -> Vectors:
     """Return the vectors that ship of the bundled trees' sentences; empty if there are none."""
     return _read_shipped(sample_dir())[1].get(revision, {})
+
+
+@cache
+def _shipped_segment(folder: Path, revision: str) -> Segment | None:
+    """Return the segment of the premise vectors that ship, None for another revision."""
+    premises = _read_shipped(folder)[0].get(revision)
+    return Segment(parse_keys(list(premises)), np.stack(list(premises.values()))) if premises else None
 
 
 @cache

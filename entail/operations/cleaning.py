@@ -17,17 +17,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from entail.data.reading import size_of
-from entail.data.stored import read_json
 from entail.encoders.catalogue import catalogue
 from entail.errors import DataError, EntailError, SettingsError
-from entail.index.protocol import Manifest
-from entail.index.vectors import remove_entry
+from entail.index.store import describe_store, remove_store
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import OPEN
 from entail.operations.logs import logs
 from entail.settings import Settings, refuse_in_demo
-from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.restoration import JOURNAL
 
 Kind = Literal["vectors", "checkpoints", "leftovers", "logs"]
@@ -76,10 +73,10 @@ class CleaningResult:
         return sum(item.size for item in self.removed)
 
 
-def list_removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -> list[Removable]:
-    """Return the removable items, the largest of each kind first; `corpora` give names to vectors."""
+def list_removable(jobs: Jobs | None = None) -> list[Removable]:
+    """Return the removable items, the largest of each kind first."""
     jobs = jobs or Jobs()
-    kinds = (_vectors(jobs.settings, corpora), _checkpoints(jobs), _leftovers(jobs), _logs(jobs.settings))
+    kinds = (_vectors(jobs.settings), _checkpoints(jobs), _leftovers(jobs), _logs(jobs.settings))
     return [item for kind in kinds for item in sorted(kind, key=lambda item: (-item.size, item.id))]
 
 
@@ -103,9 +100,7 @@ def select_removable(
     ]
 
 
-def clean(
-    ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStore | None = None
-) -> CleaningResult:
+def clean(ids: Collection[str], *, jobs: Jobs | None = None) -> CleaningResult:
     """Remove items by id; missing items and items in use are reported in `kept`.
 
     Raises:
@@ -116,7 +111,7 @@ def clean(
     if unknown := next((name for name in ids if name.partition("/")[0] not in KINDS), None):
         raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {unknown!r}")
     jobs = jobs or Jobs()
-    items = {item.id: item for item in list_removable(jobs, corpora=corpora)}
+    items = {item.id: item for item in list_removable(jobs)}
     removed: list[Removable] = []
     reasons = {name: "missing or in use" for name in ids if name not in items}
     for item in (items[name] for name in ids if name in items):
@@ -137,7 +132,7 @@ def _remove(item: Removable, jobs: Jobs) -> None:
         raise DataError(f"{item.path} is outside the data folder")
     match item.kind:
         case "vectors":
-            remove_entry(item.path)
+            remove_store(item.path)
         case "checkpoints":
             _remove_checkpoints(jobs.folder_of(item.path.parent.name))
         case "logs":
@@ -159,27 +154,18 @@ def _remove_checkpoints(job: JobFolder) -> None:
         shutil.rmtree(gone)
 
 
-def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Removable]:
+def _vectors(settings: Settings) -> Iterator[Removable]:
     encoders: dict[str, list[str]] = {}
     for entry in catalogue():
         encoders.setdefault(str(entry.premise_revision), []).append(entry.name)
-    infos = corpora.corpora(archived=None) if corpora is not None else []
-    names = {corpora.corpus(i.id, version=i.version).hash: i.name for i in infos} if corpora else {}
-    for folder in sorted(settings.vectors_dir.glob("*/[!.]*")):
-        if not folder.is_dir() or folder.is_symlink():
+    for folder in sorted(settings.vectors_dir.glob("[!.]*")):
+        if not folder.is_dir() or folder.is_symlink() or not size_of(folder):
             continue
-        try:
-            manifest = read_json(folder / "manifest.json", Manifest)
-        except DataError:
-            manifest = None
-        revision, count = (manifest.revision, manifest.count) if manifest else ("", 0)
-        users, corpus = encoders.get(revision, []), names.get(folder.name)
-        is_wanted = bool(users) and (corpus is not None or corpora is None)
-        of = f" of {corpus!r}" if corpus else ""
-        old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
-        title = f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}"
-        cost = f"the next search encodes {count:,} premises again" if is_wanted else NOTHING
-        yield _removable("vectors", f"{folder.parent.name}/{folder.name}", folder, title, cost, is_wanted)
+        revision, count = describe_store(folder)
+        users = encoders.get(revision, [])
+        title = f"{count:,} premises by {', '.join(users) or revision or 'an unknown encoder'}"
+        cost = f"the next searches encode {count:,} premises again" if users else NOTHING
+        yield _removable("vectors", folder.name, folder, title, cost, bool(users))
 
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:

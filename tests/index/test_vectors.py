@@ -1,7 +1,6 @@
 """Vectors are encoded once, cached whole, and never taken for another encoder's or corpus's."""
 
 import json
-import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from entail.encoders.catalogue import resolve
 from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.flat import DenseIndex
-from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries
+from entail.index.vectors import QueryVectors, premise_vectors, shipped_premises, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
 
@@ -33,18 +32,18 @@ CORPUS = Corpus.of("tiny", TEXTS)
 MINILM = "minilm@53aa51172d14"
 
 
-def _entry(cache_dir: Path, corpus: Corpus = CORPUS) -> Path:
-    return cache_dir / "stub@1" / corpus.hash
+SHELF = Path("stub@1")
+
+
+def _manifest(cache_dir: Path) -> Path:
+    """Return the manifest of the only segment."""
+    (manifest,) = (cache_dir / SHELF).glob("*.json")
+    return manifest
 
 
 def _change_manifest(cache_dir: Path, **fields: object) -> None:
-    file = _entry(cache_dir) / "manifest.json"
-    record = json.loads(file.read_text(encoding="utf-8")) | fields
-    file.write_text(json.dumps({key: value for key, value in record.items() if value is not None}))
-
-
-def _fail(*_: object, **__: object) -> None:
-    raise RuntimeError("gone")
+    file = _manifest(cache_dir)
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields))
 
 
 def test_vectors_are_in_the_order_of_the_corpus_and_encoded_once(encoder: Any, cache_dir: Path) -> None:
@@ -83,14 +82,6 @@ def test_only_new_premises_are_encoded(encoder: Any, cache_dir: Path) -> None:
     assert len(encoder.premises) == 1
 
 
-def test_entries_of_earlier_versions_without_towers_are_read(encoder: Any, cache_dir: Path) -> None:
-    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    _change_manifest(cache_dir, premise_revision=None)
-    encoder.premises.clear()
-    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    assert encoder.premises == []
-
-
 def _truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
 
@@ -102,10 +93,12 @@ def _flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_truncate, _flip, Path.unlink])
-@pytest.mark.parametrize("name", ["vectors.npy", "keys.txt", "manifest.json"])
-def test_a_damaged_entry_is_made_again(encoder: Any, cache_dir: Path, name: str, damage: Any) -> None:
+@pytest.mark.parametrize("name", ["rows.npy", "numbers.npy", "json"])
+def test_premises_of_a_damaged_segment_are_encoded_again(
+    encoder: Any, cache_dir: Path, name: str, damage: Any
+) -> None:
     first = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    damage(_entry(cache_dir) / name)
+    damage(_manifest(cache_dir).with_suffix(f".{name}"))
     for _ in range(2):
         np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=cache_dir), first)
     assert encoder.premises == [*TEXTS, *TEXTS]
@@ -118,34 +111,21 @@ def test_pickles_and_numbers_that_are_not_finite_are_made_again(
     encoder: Any, cache_dir: Path, content: Any
 ) -> None:
     premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    file = _entry(cache_dir) / "vectors.npy"
+    file = _manifest(cache_dir).with_suffix(".rows.npy")
     np.save(file, content, allow_pickle=True)
-    _change_manifest(cache_dir, sha256=module.sha256(file.read_bytes()).hexdigest())
+    _change_manifest(cache_dir, rows_sha256=module.sha256(file.read_bytes()).hexdigest())
     assert np.isfinite(premise_vectors(CORPUS, encoder, cache_dir=cache_dir)).all()
     assert encoder.premises == [*TEXTS, *TEXTS]
 
 
-def test_entries_of_something_else_are_made_again(encoder: Any, other_encoder: Any, cache_dir: Path) -> None:
-    first = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    two = Corpus.of("two", TEXTS[:2])
-    shutil.copytree(_entry(cache_dir), _entry(cache_dir, two))
-    assert premise_vectors(two, encoder, cache_dir=cache_dir).shape == (2, 16)
-    _change_manifest(cache_dir, metric="gaussian")
-    np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=cache_dir), first)
-    shutil.copytree(cache_dir / "stub@1", cache_dir / "other@1")
+def test_segments_of_something_else_are_ignored(encoder: Any, other_encoder: Any, cache_dir: Path) -> None:
+    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    shutil.copytree(cache_dir / SHELF, cache_dir / "other@1")
     premise_vectors(Corpus.of("more", [*TEXTS, "new"]), other_encoder, cache_dir=cache_dir)
-    assert other_encoder.premises == [*TEXTS, "new"]  # nor a source of premises
-
-
-def test_only_the_last_used_entries_are_kept(encoder: Any, cache_dir: Path) -> None:
-    corpora = [Corpus.of("c", [f"fact {i}"]) for i in range(KEEP + 3)]
-    for age, corpus in enumerate(corpora[:KEEP]):
-        premise_vectors(corpus, encoder, cache_dir=cache_dir)
-        os.utime(_entry(cache_dir, corpus), (1000 + age, 1000 + age))
-    for corpus in (corpora[0], *corpora[KEEP:]):
-        premise_vectors(corpus, encoder, cache_dir=cache_dir)
-    present = {corpus.texts[0] for corpus in corpora if _entry(cache_dir, corpus).is_dir()}
-    assert present == {corpus.texts[0] for corpus in corpora} - {"fact 1", "fact 2", "fact 3"}
+    assert other_encoder.premises == [*TEXTS, "new"]
+    _change_manifest(cache_dir, metric="gaussian")
+    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    assert encoder.premises == [*TEXTS, *TEXTS]
 
 
 def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:

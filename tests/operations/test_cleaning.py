@@ -1,17 +1,16 @@
 """Cleaning: what can go, what it costs, and that nothing else goes."""
 
-import json
 import os
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED, resolve
 from entail.errors import DemoError, SettingsError
-from entail.index.protocol import Manifest
+from entail.index.store import write_segment
 from entail.jobs.jobs import Jobs
 from entail.operations import cleaning
 from entail.operations.cleaning import clean, list_removable, select_removable
@@ -28,12 +27,10 @@ def store(jobs: Jobs) -> CorpusStore:
     return CorpusStore(open_database())
 
 
-def add_vectors(jobs: Jobs, corpus_hash: str, *, revision: str = REVISION, count: int = 3) -> Path:
-    folder = jobs.settings.vectors_dir / revision / corpus_hash
-    folder.mkdir(parents=True)
-    manifest = Manifest(revision, 2, "inner_product", count, corpus_hash)
-    (folder / "manifest.json").write_text(json.dumps(asdict(manifest)))
-    (folder / "vectors.npy").write_bytes(b"0" * 1_000)
+def add_vectors(jobs: Jobs, *, revision: str = REVISION, count: int = 3) -> Path:
+    folder = jobs.settings.vectors_dir / revision
+    rows = np.zeros((count, 8), dtype=np.float16)
+    write_segment(folder, np.arange(count, dtype=np.uint64), rows, revision=revision, metric="inner_product")
     return folder
 
 
@@ -52,24 +49,22 @@ def state_of(*roots: Path) -> dict[str, str]:
     }
 
 
-def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store: CorpusStore) -> None:
+def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs) -> None:
     assert list_removable(jobs) == []
-    facts = Corpus.of("facts", ["ice is cold", "snow is ice"])
-    store.add_corpus(facts, author="Ada")
-    add_vectors(jobs, facts.hash, count=2)
-    add_vectors(jobs, "0123456789abcdef")
-    add_vectors(jobs, facts.hash, revision="gone@000000000000")
-    things = {thing.id: thing for thing in list_removable(jobs, corpora=store)}
-    used = things[f"vectors/{REVISION}/{facts.hash}"]
-    assert (used.wanted, used.size > 1_000) == (True, True)
-    assert "2 premises of 'facts' by minilm" in used.what
-    assert "2 premises" in used.cost
-    for other in (f"vectors/{REVISION}/0123456789abcdef", f"vectors/gone@000000000000/{facts.hash}"):
-        assert not things[other].wanted
-        assert things[other].cost.startswith("nothing")
+    add_vectors(jobs, count=2)
+    add_vectors(jobs, count=3)
+    add_vectors(jobs, revision="gone@000000000000")
+    things = {thing.id: thing for thing in list_removable(jobs)}
+    used = things[f"vectors/{REVISION}"]
+    assert (used.wanted, used.size > 80) == (True, True)
+    assert "5 premises by minilm" in used.what
+    assert "5 premises" in used.cost
+    other = things["vectors/gone@000000000000"]
+    assert not other.wanted
+    assert other.cost.startswith("nothing")
     by_kind = select_removable(list(things.values()), ["vectors"])
     assert used not in by_kind
-    assert len(by_kind) == 2
+    assert by_kind == [other]
     assert used in select_removable(list(things.values()), ["vectors"], include_needed=True)
     assert select_removable(list(things.values()), [used.id]) == [used]
     with pytest.raises(SettingsError, match="'trees'"):
@@ -99,7 +94,7 @@ def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
     things = list_removable(jobs)
     status = jobs.folder / job_id / "status.json"
     status.write_text(status.read_text().replace('"failed"', '"queued"'))
-    monkeypatch.setattr(cleaning, "list_removable", lambda jobs, corpora=None: things)
+    monkeypatch.setattr(cleaning, "list_removable", lambda jobs: things)
     cleaned = clean([f"checkpoints/{job_id}"], jobs=jobs)
     assert not cleaned.removed
     assert "needs its checkpoint" in cleaned.kept[f"checkpoints/{job_id}"]
@@ -172,12 +167,12 @@ def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
         file.write_text("precious")
         age(file.parent)
     before = state_of(data, models)
-    vectors = add_vectors(jobs, facts.hash)
+    vectors = add_vectors(jobs)
     add_job(jobs, 1, "interrupted")
     # Models that a restore replaced go by their own name only.
     ids = [thing.id for thing in list_removable(jobs) if "before-restore" not in thing.id]
     assert clean(ids, jobs=jobs).kept == {}
-    assert not vectors.exists()
+    assert not list(vectors.glob("[!.]*"))
     after = state_of(data, models)
     assert {path: after.get(path) for path in before} == before
 
