@@ -81,6 +81,19 @@ class ManifestMismatchError(RetrievalError):
     """An index or cached vectors belong to something else; names both sides."""
 
 
+class IndexEngineError(RetrievalError):
+    """A server of vector search cannot be used.
+
+    Attributes:
+        reason: Word for programs: `down`, `slow`, `full`, `version`, `permission`, `incomplete`,
+            `unexpected`.
+    """
+
+    def __init__(self, message: str, *, reason: str = "unexpected") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class EvaluationError(EntailError):
     """A figure cannot be computed: there is no case, a score is not a number, lengths differ."""
 

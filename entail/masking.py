@@ -70,5 +70,5 @@ def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if is_credential(name) and name != _PATHS:
             yield value
-        elif name == "ENTAIL_DATABASE_URL":
+        elif name in ("ENTAIL_DATABASE_URL", "ENTAIL_INDEX_URL"):
             yield from url_secrets(value)

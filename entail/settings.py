@@ -24,7 +24,7 @@ MIN_TOKEN = 16
 _VARIABLES = (
     *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "WORKER")),
     *(f"ENTAIL_{name}" for name in ("MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN", "OPERATORS")),
-    *("ENTAIL_INDEX", "HOME", "USERPROFILE", "XDG_DATA_HOME"),
+    *("ENTAIL_INDEX", "ENTAIL_INDEX_URL", "HOME", "USERPROFILE", "XDG_DATA_HOME"),
 )
 """Variables that the settings depend on; the last ones name the folders of the user."""
 
@@ -45,6 +45,7 @@ class Settings:
     sign_in: Literal["to-write", "to-read"] = "to-write"
     base: str | None = None
     index: str = "auto"
+    index_url: str | None = field(default=None, repr=False)
     operators: tuple[str, ...] = ()
 
     @property
@@ -156,5 +157,6 @@ def _read_settings(_: tuple[str | None, ...]) -> Settings:
         sign_in=_choice("ENTAIL_SIGN_IN", "to-write", "to-read"),  # type: ignore[arg-type]  # one of the two
         base=_path("ENTAIL_BASE") or None,
         index=get("ENTAIL_INDEX") or "auto",
+        index_url=get("ENTAIL_INDEX_URL"),
         operators=tuple(filter(None, addresses)),
     )

@@ -122,7 +122,12 @@ def _load(path: str) -> Engine:
     return engine
 
 
-ENGINES: Mapping[str, Engine] = _Engines({"flat": "entail.index.flat:FlatEngine"})
+ENGINES: Mapping[str, Engine] = _Engines(
+    {
+        "flat": "entail.index.flat:FlatEngine",
+        "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
+    }
+)
 """Engines by name; importing this module imports none of their libraries."""
 
 
