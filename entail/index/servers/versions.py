@@ -60,7 +60,8 @@ def without(numbers: Numbers, others: Numbers) -> Numbers:
     if not others.size:
         return numbers
     at = np.minimum(np.searchsorted(others, numbers), len(others) - 1)
-    return numbers[others[at] != numbers]
+    lacking: Numbers = numbers[others[at] != numbers]
+    return lacking
 
 
 def checked_vectors(vectors: Floats, dimension: int) -> Floats:
