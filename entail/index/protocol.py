@@ -51,6 +51,10 @@ class Hits:
     positions: Ints
     scores: Floats
 
+    def __getitem__(self, rows: slice) -> Hits:
+        """Return the hits of some queries."""
+        return Hits(self.positions[rows], self.scores[rows])
+
 
 @runtime_checkable
 class PremiseIndex(Protocol):

@@ -1,14 +1,14 @@
-"""Batching of texts over requests: a forward pass of many texts takes little longer than one of one."""
+"""Batching of texts over requests: many texts take little longer than one, to encode or to search for."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,26 @@ from entail.errors import ServingError
 
 Floats = NDArray[np.float32]
 
+
+class Rows(Protocol):
+    """What texts become, a row a text: vectors, or hits."""
+
+    def __getitem__(self, rows: slice, /) -> Any:  # noqa: ANN401 - the same type; arrays are typed more widely
+        """Return some rows."""
+
+
+LaneT = TypeVar("LaneT", bound=Hashable)
+RowsT = TypeVar("RowsT", bound=Rows)
+T = TypeVar("T")
+
 BATCH = 64
-"""Texts encoded together, of several requests."""
+"""Texts processed together, of several requests."""
 
 CHARS = 256 * BATCH
 """Characters of a batch of several requests: long texts would hold up short ones."""
 
 QUEUE = 4_096
-"""Texts in the queue of an encoder."""
+"""Texts in a queue."""
 
 GATHER = 0.003
 """Seconds that a batch waits for more texts while several clients ask; a single client never waits."""
@@ -42,30 +54,27 @@ class Lane(NamedTuple):
     normalised: bool = True
 
 
-Encode = Callable[[Sequence[str], Lane], Floats]
-
-
 @dataclass(eq=False, slots=True)
-class _Request:
+class _Request(Generic[LaneT, RowsT]):
     texts: Sequence[str]
-    lane: Lane
-    encode: Encode
-    future: Future[Floats] = field(default_factory=Future)
+    lane: LaneT
+    process: Callable[[Sequence[str], LaneT], RowsT]
+    future: Future[RowsT] = field(default_factory=Future)
 
 
-class Batcher:
-    """Queue of requests in front of an encoder, processed by one thread.
+class Batcher(Generic[LaneT, RowsT]):
+    """Queue of requests in front of an encoder or an index, processed by one thread.
 
     A batch holds requests of one lane, in order of arrival. A request whose future is cancelled leaves the
     queue, and a batch ends (`check_cancelled`) when all of its requests are cancelled.
 
-    `name` is that of the encoder in the metrics.
+    `name` is that of the encoder or index in the metrics.
     """
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self._changed = threading.Condition()
-        self._queue: list[_Request] = []
+        self._queue: list[_Request[LaneT, RowsT]] = []
         self._is_running = self._has_company = False
 
     @property
@@ -74,15 +83,17 @@ class Batcher:
         with self._changed:
             return sum(len(request.texts) for request in self._queue if not request.future.done())
 
-    def submit(self, texts: Sequence[str], lane: Lane, encode: Encode) -> Future[Floats]:
-        """Queue texts for a function that encodes them; return a future of their vectors, shape (texts, d).
+    def submit(
+        self, texts: Sequence[str], lane: LaneT, process: Callable[[Sequence[str], LaneT], RowsT]
+    ) -> Future[RowsT]:
+        """Queue texts for a function that processes them; return a future of their rows.
 
         Raises:
             ServingError: If the queue is full.
         """
         from entail.runtime.metrics import WAITING
 
-        request = _Request(tuple(texts), lane, encode)
+        request = _Request(tuple(texts), lane, process)
         with self._changed:
             if self.waiting + len(texts) > QUEUE:
                 message = f"expected at most {QUEUE:,} waiting texts, found more; try again later"
@@ -96,10 +107,11 @@ class Batcher:
         return request.future
 
     def _work(self) -> None:
+        source.set("api")
         while batch := self._next():
             _run(batch)
 
-    def _next(self) -> list[_Request]:
+    def _next(self) -> list[_Request[LaneT, RowsT]]:
         """Wait for requests and return a batch of them; an empty one ends the thread."""
         from entail.runtime.metrics import BATCHES, WAITING
 
@@ -107,7 +119,7 @@ class Batcher:
             self._changed.wait_for(lambda: self._queue, _LINGER)
             if self._has_company:
                 self._changed.wait_for(lambda: self.waiting >= BATCH, GATHER)
-            batch: list[_Request] = []
+            batch: list[_Request[LaneT, RowsT]] = []
             room, chars = BATCH, CHARS
             for request in self._queue:
                 count, size = len(request.texts), sum(map(len, request.texts))
@@ -121,16 +133,16 @@ class Batcher:
             self._has_company = len(batch) > 1 or bool(self._queue)
             self._is_running = bool(batch)
             if batch:
-                BATCHES.labels(self.name, "api").observe(_count(batch))
+                BATCHES.labels(self.name, source.get()).observe(_count(batch))
             return batch
 
 
-def _count(requests: Sequence[_Request]) -> int:
+def _count(requests: Sequence[_Request[Any, Any]]) -> int:
     return sum(len(request.texts) for request in requests)
 
 
-def _run(batch: Sequence[_Request]) -> None:
-    """Encode a batch; if that fails, each of its requests by itself."""
+def _run(batch: Sequence[_Request[LaneT, RowsT]]) -> None:
+    """Process a batch; if that fails, each of its requests by itself."""
     batch = [request for request in batch if not request.future.done()]
     if not batch:
         return
@@ -141,7 +153,7 @@ def _run(batch: Sequence[_Request]) -> None:
 
     try:
         with cancelled_by(check):
-            vectors = batch[0].encode([text for r in batch for text in r.texts], batch[0].lane)
+            rows = batch[0].process([text for r in batch for text in r.texts], batch[0].lane)
     except Exception as error:
         if len(batch) > 1:
             for request in batch:
@@ -153,7 +165,7 @@ def _run(batch: Sequence[_Request]) -> None:
     for request in batch:
         begin, end = end, end + len(request.texts)
         if request.future.set_running_or_notify_cancel():
-            request.future.set_result(vectors[begin:end])
+            request.future.set_result(rows[begin:end])
 
 
 class Call:
@@ -161,7 +173,7 @@ class Call:
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
-        self._future: Future[Floats] = Future()
+        self._future: Future[Any] = Future()
 
     @property
     def left(self) -> float:
@@ -173,7 +185,7 @@ class Call:
         if not self.left:
             raise timeout_error()
 
-    def result(self, future: Future[Floats]) -> Floats:
+    def result(self, future: Future[T]) -> T:
         """Wait for a future, and cancel it with the request; raises as `check`."""
         self._future = future
         try:
@@ -190,6 +202,9 @@ class Call:
 
 current_call: ContextVar[Call] = ContextVar("current_call")
 """Request over HTTP of this task or thread; unset on pages, and while an index is built."""
+
+source: ContextVar[str] = ContextVar("source", default="pages")
+"""Where the texts that a thread encodes come from, for the metrics: `api` or `pages`."""
 
 
 def timeout_error() -> ServingError:

@@ -28,7 +28,7 @@ from entail.index.protocol import PremiseIndex
 from entail.judge.judges import NliJudge
 from entail.judge.steps import StepVerifier
 from entail.progress import ProgressCallback
-from entail.runtime.batching import Batcher, Lane, current_call
+from entail.runtime.batching import Batcher, Lane, current_call, source
 from entail.runtime.tasks import CACHE, Task, TaskGroup, failed, finish
 
 SHARED_WORDS = "+bm25"
@@ -54,7 +54,7 @@ class SharedEncoder(BiEncoder):
 
     def __init__(self, encoder: str | EncoderEntry) -> None:
         super().__init__(encoder)
-        self.batcher = Batcher(self.name)
+        self.batcher: Batcher[Lane, Floats] = Batcher(self.name)
         self.since = self.used = 0.0
 
     def encode(
@@ -70,7 +70,7 @@ class SharedEncoder(BiEncoder):
         if call is None or not texts:
             from entail.runtime.metrics import BATCHES
 
-            BATCHES.labels(self.name, "pages").observe(len(texts))
+            BATCHES.labels(self.name, source.get()).observe(len(texts))
             return self.encode_now(texts, lane, progress=progress)
         return call.result(self.batcher.submit(texts, lane, self.encode_now))
 

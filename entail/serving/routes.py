@@ -22,12 +22,13 @@ from entail.errors import ServingError, UnknownEncoderError
 from entail.evaluation.chains import TFIDF
 from entail.gausscse.verdict import judge
 from entail.index.factory import rerank
-from entail.index.gaussian import Direction, GaussianIndex
+from entail.index.gaussian import Direction
 from entail.index.protocol import Hits
 from entail.registry.models import active_name
 from entail.runtime.batching import current_call
 from entail.runtime.chains import make_builder, take_builder, take_scorer
 from entail.runtime.models import model_cache
+from entail.runtime.searches import Depth, search_now, search_together
 from entail.runtime.tasks import finish
 from entail.serving import messages
 from entail.serving.admission import ApiRoute, admit
@@ -86,17 +87,16 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
     way = _DIRECTIONS[direction or "entails"]
     source = _source(service, request.corpus, request.premises)
     corpus = source.corpus
+    search = search_now
     if source.info is None:
         index = model_cache().build(name, corpus, cached=False)
     else:
         service.remember(source.info.name, request.queries)
         index = service.index(name, corpus, current_call.get(), direction=way)
+        search = search_together
     if request.reranker is not None:
-        index = rerank(index, corpus, service.reranker(request.reranker))
-    if isinstance(index, GaussianIndex):
-        hits = index.search(request.queries, k=request.k, direction=way)
-    else:
-        hits = index.search(request.queries, k=request.k)
+        index, search = rerank(index, corpus, service.reranker(request.reranker)), search_now
+    hits = search(index, request.queries, Depth(request.k, way))
     return messages.SearchAnswer(
         retriever=index.name,
         revision=index.manifest.revision,

@@ -1,18 +1,22 @@
 """Batches, observed by the calls of the encoder."""
 
 import threading
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
 from entail.cancellation import check_cancelled
 from entail.errors import EncoderError, ServingError
-from entail.runtime.batching import BATCH, CHARS, Batcher, Call, Floats, Lane
+from entail.index.protocol import Hits
+from entail.runtime.batching import BATCH, CHARS, Batcher, Call, Floats, Lane, current_call
+from entail.runtime.searches import Depth, search_together
 
 QUERY, PREMISE, RAW = Lane("query"), Lane("premise"), Lane("query", normalised=False)
 SOON = 10.0
@@ -41,9 +45,9 @@ def vectors(texts: Sequence[str], lane: Lane) -> Floats:
     return np.array(answer, dtype=np.float32)
 
 
-def held() -> tuple[Slow, Batcher]:
+def held() -> tuple[Slow, Batcher[Lane, Floats]]:
     """Return an encoder that is at work on a first text, and its queue."""
-    encoder, batcher = Slow(), Batcher()
+    encoder, batcher = Slow(), Batcher[Lane, Floats]()
     batcher.submit(["first"], QUERY, encoder)
     assert encoder.entered.acquire(timeout=SOON)
     return encoder, batcher
@@ -116,3 +120,48 @@ def test_call_cancelled_or_out_of_time(seconds: float) -> None:
     assert future.cancelled()
     with pytest.raises(ServingError):
         call.check()
+
+
+SEARCHES = [(["2", "3"], 2), (["4"], 2), (["7"], 3), (["5", "6"], 2)]
+
+
+class Words:
+    """An index that waits at its gate, and finds for a query the premise at its number."""
+
+    name = "words"
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.entered = threading.Semaphore(0)
+        self.calls: list[tuple[list[str], int]] = []
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        self.calls.append((list(queries), k))
+        self.entered.release()
+        assert self.gate.wait(SOON)
+        numbers = np.array([[int(query)] * k for query in queries])
+        return Hits(numbers, numbers.astype(np.float32))
+
+
+def test_searches_of_several_requests_share_a_call_by_depth() -> None:
+    index = Words()
+
+    def ask(queries: list[str], k: int) -> Hits:
+        current_call.set(Call(SOON))
+        return search_together(index, queries, Depth(k))  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(5) as pool:
+        first = pool.submit(ask, ["1"], 2)
+        assert index.entered.acquire(timeout=SOON)
+        requests = {(*queries, str(k)): pool.submit(ask, queries, k) for queries, k in SEARCHES}
+        while (
+            REGISTRY.get_sample_value("entail_queue_texts", {"encoder": "search by words"})
+            != len(SEARCHES) + 2
+        ):
+            time.sleep(0.005)
+        index.gate.set()
+        hits = {key: future.result(SOON).positions.tolist() for key, future in requests.items()}
+        assert first.result(SOON).scores.tolist() == [[1, 1]]
+    assert hits == {(*queries, str(k)): [[int(query)] * k for query in queries] for queries, k in SEARCHES}
+    calls = sorted((sorted(queries), k) for queries, k in index.calls[1:])
+    assert calls == [(["2", "3", "4", "5", "6"], 2), (["7"], 3)]
