@@ -166,14 +166,28 @@ class Premises(Column[Premise]):
 
     @classmethod
     def of_rows(cls, keys: Sequence[str], table: pa.Table) -> Premises:
-        """Return the premises of a table, whose keys are known."""
-        numbers = np.frombuffer(bytes.fromhex("".join(keys)), dtype=">u8").astype(np.uint64)
+        """Return the premises of a table whose keys are known; `CorpusError` for keys that are none."""
+        try:
+            numbers = np.frombuffer(bytes.fromhex("".join(keys)), dtype=">u8").astype(np.uint64)
+        except ValueError:
+            numbers = np.empty(0, dtype=np.uint64)
+        if len(numbers) != len(table):
+            raise CorpusError("keys of premises are damaged: bring back a backup with `entail restore`")
         return cls(table.cast(SCHEMA), numbers)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Premises]) -> Premises:
+        """Return the premises of all parts, which share their texts with it."""
+        table = pa.concat_tables([part.table for part in parts])
+        return cls(table, np.concatenate([part.numbers for part in parts]))
 
     def changed(self, added: Premises, retired: NDArray[np.int64]) -> Premises:
         """Return the premises without the `retired` positions (ascending), and with others appended."""
-        starts, ends = [0, *(retired + 1).tolist()], [*retired.tolist(), len(self)]
-        runs = [self.table.slice(at, end - at) for at, end in zip(starts, ends, strict=True) if end > at]
+        if len(retired) < _MOST_CHUNKS:
+            starts, ends = [0, *(retired + 1).tolist()], [*retired.tolist(), len(self)]
+            runs = [self.table.slice(at, end - at) for at, end in zip(starts, ends, strict=True)]
+        else:
+            runs = [self.table.filter(~np.isin(np.arange(len(self)), retired, assume_unique=True))]
         table = pa.concat_tables([*runs, added.table])
         return Premises(table, np.concatenate([np.delete(self.numbers, retired), added.numbers]))
 

@@ -95,6 +95,9 @@ def test_a_changed_corpus_shares_the_texts_that_stay() -> None:
         changed = premises.changed(Premises.of(["new"]), np.array(retired, dtype=np.int64))
         expected = Premises.of([*(p for at, p in enumerate(ROWS) if at not in retired), Premise("new")])
         assert (changed, changed.keys) == (tuple(expected), tuple(expected.keys))
+    long = Premises.of(map(str, range(1000)))
+    halved = long.changed(Premises.of([]), np.arange(0, 1000, 2))
+    assert (halved.texts, halved.keys) == (long.texts[1::2], long.keys[1::2])
     grown = premises.changed(Premises.of(["new"]), np.array([1], dtype=np.int64))
     first, own = (part.table.column(0).chunk(0).buffers()[2] for part in (grown, premises))
     assert first.address == own.address

@@ -135,6 +135,23 @@ def test_corpora_that_cannot_be_used(sqlite: Database, name: str) -> None:
     assert store.corpora() == [facts]
 
 
+def test_another_process_changes_a_corpus(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
+    store.corpus(facts.id)
+    theirs = CorpusStore(open_database(database_url))
+    theirs.add(facts.id, [SNOW, Premise("sea", None, (("by", "Ann"),))], author="Bob")
+    theirs.correct(facts.id, ICE.key, "ice is solid", author="Bob")
+    theirs.retire(facts.id, [SNOW.key], author="Bob")
+    assert store.corpus(facts.id).premises == theirs.corpus(facts.id).premises
+    assert store.corpus(facts.id, version=2).premises[:3] == (ICE, FIRE, SNOW)
+
+
+def test_a_premise_is_read_by_its_key(store: CorpusStore, facts: CorpusInfo) -> None:
+    store.retire(facts.id, [FIRE.key], author="Ann")
+    assert [store.premise(facts.id, premise.key) for premise in (ICE, FIRE)] == [ICE, FIRE]
+    with pytest.raises(CorpusError):
+        store.premise(facts.id, SNOW.key)
+
+
 def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
     def add(author: str) -> None:
         mine = CorpusStore(open_database(database_url))
@@ -172,8 +189,12 @@ def test_any_changes_add_up(sqlite: Database, data: st.DataObject) -> None:
                 change(author="Ann")
         else:
             assert change(author="Ann").count == len(after)
+            if data.draw(st.booleans()):
+                assert list(store.corpus(info.id).texts) == after, "brought forward from an earlier version"
             texts = after
             versions.append(texts)
     for version, expected in enumerate(versions, 1):
-        assert list(CorpusStore(sqlite).corpus(info.id, version=version).texts) == expected
+        fresh, cached = (of.corpus(info.id, version=version) for of in (CorpusStore(sqlite), store))
+        assert list(fresh.texts) == expected
+        assert (fresh, fresh.hash) == (cached, cached.hash)
     assert examine(sqlite).problems == ()

@@ -13,10 +13,14 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
+from entail.data.premises import SCHEMA, Premises
 from entail.data.records import Corpus, Premise
-from entail.data.text import SURROGATES, clean_premise, fold, quote
+from entail.data.text import SURROGATES, clean_premise, premise_key, quote
 from entail.errors import CorpusError
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
@@ -27,6 +31,7 @@ from entail.trees.store.database import Database
 LONGEST_NAME = 100
 CACHED_CORPORA = 8
 _BLOCK = 10_000  # premises that are inserted at once
+_READ = 100_000  # premises that are read at once
 _ARCHIVE = "archive"  # the change that archives a corpus; any other brings it back
 
 
@@ -72,7 +77,7 @@ class CorpusStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._corpora: OrderedDict[tuple[str, int, datetime | None], Corpus] = OrderedDict()
+        self._versions: OrderedDict[tuple[str, int, datetime], _Version] = OrderedDict()
         self._lock = threading.Lock()
 
     def add_corpus(
@@ -113,55 +118,69 @@ class CorpusStore:
 
     def corpus(self, corpus_id: str, *, version: int | None = None) -> Corpus:
         """Return the premises of a version, the newest by default; later versions append at the end."""
-        changes, premises = schema.corpus_changes.c, schema.premises.c
+        changes = schema.corpus_changes.c
         with self._database.reading() as connection:
             info = _read_info(connection, corpus_id)
             number = info.version if version is None else version
             if not 1 <= number <= info.version:
                 raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {number}")
-            at = connection.scalar(
-                sa.select(changes.at).where(changes.corpus_id == corpus_id, changes.version == number)
+            with self._lock:
+                cached = [slot[1] for slot in self._versions if slot[0] == corpus_id and slot[1] < number]
+            query = sa.select(changes.version, changes.at).where(
+                changes.corpus_id == corpus_id, changes.version.in_({number, *cached})
             )
             # With the time, since another corpus may be restored under the same id.
-            slot = (corpus_id, number, at)
+            slots = [(corpus_id, *row) for row in connection.execute(query.order_by(changes.version.desc()))]
             with self._lock:
-                if slot in self._corpora:
-                    self._corpora.move_to_end(slot)
-                    return self._corpora[slot]
-            rows = connection.execute(_select_premises(corpus_id, number).order_by(premises.position))
-            corpus = Corpus(info.name, tuple(map(_read_premise, rows)))
+                base = next((slot for slot in slots if slot in self._versions), None)
+                before = self._versions[base] if base else None
+            if before is None or before.number != number:
+                before = _read_version(connection, info, number, before)
         with self._lock:
-            self._corpora[slot] = corpus
-            while len(self._corpora) > CACHED_CORPORA:
-                self._corpora.popitem(last=False)
-        return corpus
+            self._versions[slots[0]] = before
+            self._versions.move_to_end(slots[0])
+            while len(self._versions) > CACHED_CORPORA:
+                self._versions.popitem(last=False)
+        return before.corpus
+
+    def premise(self, corpus_id: str, key: str) -> Premise:
+        """Return the premise with a key: the one in force, or else the last that was retired."""
+        premises = schema.premises.c
+        columns = (premises.text, premises.source_id, premises.extra)
+        query = sa.select(*columns).where(premises.corpus_id == corpus_id, premises.key == key)
+        with self._database.reading() as connection:
+            name = _read_info(connection, corpus_id).name
+            row = connection.execute(query.order_by(premises.added.desc()).limit(1)).first()
+        if row is None:
+            raise CorpusError(f"{name!r} has no premise {key!r}")
+        return _read_premise(row)
 
     def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
         """Append premises; repeated ones are added once."""
         premises = [text if isinstance(text, Premise) else Premise(clean_premise(text)) for text in texts]
         _check_premises(premises)
         added = Corpus.of("added", premises)
-        with self._changing(corpus_id) as (connection, name, live):
-            if duplicates := [p for p in added.premises if p.key in live]:
+        if not added:
+            raise CorpusError("there is nothing to add; expected at least one premise")
+        with self._changing(corpus_id, added.keys) as (connection, info, live):
+            if live:
+                first = next(text for key, text in zip(added.keys, added.texts, strict=True) if key in live)
                 raise CorpusError(
-                    f"{len(duplicates)} of {len(added)} are in {name!r} already (the first: "
-                    f"{quote(duplicates[0].text)}); nothing was added"
+                    f"{len(live)} of {len(added)} are in {info.name!r} already (the first: {quote(first)}); "
+                    "nothing was added"
                 )
-            if not added:
-                raise CorpusError("there is nothing to add; expected at least one premise")
             return _insert_version(connection, corpus_id, "add", author, added=added)
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
         """Retire the premise with this key and add the corrected text at the end, in one version."""
         text = clean_premise(text)
         _check_premises([Premise(text)])
-        with self._changing(corpus_id) as (connection, name, live):
+        with self._changing(corpus_id, [key, premise_key(text)]) as (connection, info, live):
             if key not in live:
-                raise CorpusError(f"{name!r} has no premise {key!r}; it may have been retired")
-            premise = replace(live[key], text=text)
-            if premise.key in live:
-                raise CorpusError(f"{quote(text)} is in {name!r} already; nothing was corrected")
-            new = Corpus("corrected", (premise,))
+                raise CorpusError(f"{info.name!r} has no premise {key!r}; it may have been retired")
+            if premise_key(text) in live:
+                raise CorpusError(f"{quote(text)} is in {info.name!r} already; nothing was corrected")
+            new = Corpus("corrected", (replace(live[key], text=text),))
             return _insert_version(
                 connection, corpus_id, "correct", author, added=new, retired=[key], corrects=key
             )
@@ -169,11 +188,13 @@ class CorpusStore:
     def retire(self, corpus_id: str, keys: Iterable[str], *, author: str) -> CorpusInfo:
         """Retire premises; older versions and trees keep them."""
         retired = list(dict.fromkeys(keys))
-        with self._changing(corpus_id) as (connection, name, live):
+        with self._changing(corpus_id, retired) as (connection, info, live):
             if missing := [key for key in retired if key not in live]:
-                raise CorpusError(f"{name!r} has no premise {missing[0]!r}; it may have been retired")
-            if not 0 < len(retired) < len(live):
-                raise CorpusError(f"expected 1 to {len(live) - 1} of the premises of {name!r} to retire")
+                raise CorpusError(f"{info.name!r} has no premise {missing[0]!r}; it may have been retired")
+            if not 0 < len(retired) < info.count:
+                raise CorpusError(
+                    f"expected 1 to {info.count - 1} of the premises of {info.name!r} to retire"
+                )
             return _insert_version(connection, corpus_id, "retire", author, retired=retired)
 
     def archive(self, corpus_id: str, *, author: str, archived: bool = True) -> CorpusInfo:
@@ -208,12 +229,22 @@ class CorpusStore:
             return [CorpusChange(*row) for row in connection.execute(query.order_by(changes.version.desc()))]
 
     @contextmanager
-    def _changing(self, corpus_id: str) -> Iterator[tuple[sa.Connection, str, Mapping[str, Premise]]]:
-        """Yield a locked corpus: connection, name, and its premises by key."""
+    def _changing(
+        self, corpus_id: str, keys: Sequence[str]
+    ) -> Iterator[tuple[sa.Connection, CorpusInfo, Mapping[str, Premise]]]:
+        """Yield a locked corpus: connection, summary, and those of the premises that are in force, by key."""
+        premises = schema.premises.c
+        query = sa.select(premises.key, premises.text, premises.source_id, premises.extra).where(
+            premises.corpus_id == corpus_id, premises.retired.is_(None)
+        )
         with self._database.writing() as connection:
-            info = _read_info(connection, corpus_id, lock=True)
-            rows = connection.execute(_select_premises(corpus_id, info.version))
-            yield connection, info.name, {row.key: _read_premise(row) for row in rows}
+            _read_info(connection, corpus_id, lock=True)
+            info = _read_info(connection, corpus_id)  # with the change that was waited for
+            live: dict[str, Premise] = {}
+            for start in range(0, len(keys), _BLOCK):
+                rows = connection.execute(query.where(premises.key.in_(keys[start : start + _BLOCK])))
+                live |= {row.key: _read_premise(row) for row in rows}
+            yield connection, info, live
 
 
 def insert_corpus(
@@ -263,7 +294,7 @@ def _check_premises(premises: Iterable[Premise]) -> None:
                 f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
                 "split it, or set ENTAIL_MAX_PREMISE_CHARS"
             )
-        if not fold(text):
+        if not text.strip():
             raise CorpusError("the premise is empty")
         _check_storable("".join((text, premise.source_id or "", *chain(*premise.extra))), "a premise")
 
@@ -308,19 +339,51 @@ def _read_info(connection: sa.Connection, corpus_id: str, *, lock: bool = False)
     return CorpusInfo(*row)
 
 
-def _in_version(corpus_id: str, version: int) -> sa.ColumnElement[bool]:
-    premises = schema.premises.c
-    return sa.and_(
-        premises.corpus_id == corpus_id,
-        premises.added <= version,
-        sa.or_(premises.retired.is_(None), premises.retired > version),
-    )
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """Version of a corpus, and the positions of its premises in the database."""
+
+    number: int
+    corpus: Corpus
+    rows: NDArray[np.int64]
 
 
-def _select_premises(corpus_id: str, version: int) -> sa.Select[Any]:
+def _read_version(
+    connection: sa.Connection, info: CorpusInfo, number: int, before: _Version | None
+) -> _Version:
+    """Return a version; of one after `before` only what changed is read."""
     premises = schema.premises.c
-    columns = (premises.key, premises.text, premises.source_id, premises.extra)
-    return sa.select(*columns).where(_in_version(corpus_id, version))
+    of_corpus = premises.corpus_id == info.id
+    in_force = of_corpus & (premises.added <= number)
+    in_force &= premises.retired.is_(None) | (premises.retired > number)
+    if before is None:
+        columns, rows = _read_columns(connection, in_force)
+        return _Version(number, Corpus(info.name, columns), rows)
+    is_new = (premises.position > int(before.rows[-1])) & (premises.added > before.number)
+    added, added_rows = _read_columns(connection, in_force & is_new)
+    is_gone = (premises.retired > before.number) & (premises.retired <= number)
+    gone = sa.select(premises.position).where(of_corpus, is_gone, premises.added <= before.number)
+    positions = np.array(connection.scalars(gone.order_by(premises.position)).all(), dtype=np.int64)
+    retired = np.searchsorted(before.rows, positions)
+    corpus = Corpus(info.name, before.corpus.columns.changed(added, retired))
+    return _Version(number, corpus, np.concatenate([np.delete(before.rows, retired), added_rows]))
+
+
+def _read_columns(
+    connection: sa.Connection, condition: sa.ColumnElement[bool]
+) -> tuple[Premises, NDArray[np.int64]]:
+    """Return premises as columns, keys as they are stored, and their positions in the database."""
+    premises = schema.premises.c
+    extra = sa.cast(premises.extra, sa.Text)
+    query = sa.select(premises.position, premises.key, premises.text, premises.source_id, extra)
+    query = query.where(condition).order_by(premises.position).execution_options(yield_per=_READ)
+    parts = [Premises.of_rows([], SCHEMA.empty_table())]
+    rows = [np.empty(0, dtype=np.int64)]
+    for block in connection.execute(query).partitions():
+        positions, keys, *cells = zip(*block, strict=True)
+        rows.append(np.array(positions, dtype=np.int64))
+        parts.append(Premises.of_rows(keys, pa.table(list(map(pa.array, cells)), SCHEMA.names)))
+    return Premises.joined(parts), np.concatenate(rows)
 
 
 def _read_premise(row: sa.Row[Any]) -> Premise:
@@ -354,11 +417,12 @@ def _insert_version(
         last = sa.select(sa.func.max(premises.c.position)).where(premises.c.corpus_id == corpus_id)
         position = connection.scalar(last)
         meter = Meter(len(added), "saving", unit="premises", report=progress)
+        pairs = zip(added.keys, added.premises, strict=True)
         rows = (
-            {"corpus_id": corpus_id, "position": at, "key": premise.key, "text": premise.text}
+            {"corpus_id": corpus_id, "position": at, "key": key, "text": premise.text}
             | {"source_id": premise.source_id, "extra": dict(premise.extra) or None}
             | {"added": version, "corrects": corrects}
-            for at, premise in enumerate(added.premises, start=0 if position is None else position + 1)
+            for at, (key, premise) in enumerate(pairs, start=0 if position is None else position + 1)
         )
         while block := list(islice(rows, _BLOCK)):
             connection.execute(sa.insert(premises), block)
