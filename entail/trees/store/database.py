@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -229,7 +230,7 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where `_begin` says
         # A damaged text would make its whole table unreadable.
-        connection.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
+        connection.text_factory = methodcaller("decode", "utf-8", "backslashreplace")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
 
