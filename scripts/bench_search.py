@@ -27,7 +27,7 @@ from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.index.gaussian import LiftedGaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.results import write_result

@@ -23,7 +23,7 @@ from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.index.vectors import QueryVectors, premise_vectors
 from entail.settings import load_settings
 from entail.training.adapters.saving import name_of

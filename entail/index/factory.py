@@ -13,11 +13,11 @@ from entail.encoders.gaussian.distributions import EncodesGaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.combined import HybridIndex, RerankedIndex
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex, build_dense
 from entail.index.gaussian import GaussianIndex, premise_gaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.vectors import QueryVectors, premise_vectors
+from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
@@ -120,16 +120,24 @@ def _dense(
     folder: Path | None,
     progress: ProgressCallback | None,
 ) -> PremiseIndex:
-    same = [other for other in existing if other.manifest.corpus_hash == corpus.hash]
     if isinstance(encoder, EncodesGaussians):
-        for other in same:
-            if isinstance(other, GaussianIndex) and other.manifest.revision == encoder.revision:
+        for other in existing:
+            same = (other.manifest.revision, other.manifest.corpus_hash) == (encoder.revision, corpus.hash)
+            if isinstance(other, GaussianIndex) and same:
                 return other
         gaussians = premise_gaussians(corpus, encoder, cache_dir=folder, progress=progress)
         return GaussianIndex(encoder, corpus, gaussians, queries=queries)
-    for other in same:
-        shared = other.manifest.premise_revision == encoder.premise_revision
-        if isinstance(other, DenseIndex) and shared:
+    shared = [
+        other
+        for other in existing
+        if isinstance(other, DenseIndex) and other.manifest.premise_revision == encoder.premise_revision
+    ]
+    for other in shared:
+        if other.manifest.corpus_hash == corpus.hash:
             return other.by(encoder, queries=queries)
-    vectors = premise_vectors(corpus, encoder, cache_dir=folder, progress=progress)
-    return DenseIndex(encoder, corpus, vectors, queries=queries)
+    rows = PremiseRows(corpus, encoder, cache_dir=folder)
+    # The index that has most in common with it is one of a similar size.
+    for other in sorted(shared, key=lambda other: abs(other.manifest.count - len(corpus))):
+        if version := other.of_version(encoder, rows, queries=queries, progress=progress):
+            return version
+    return build_dense(encoder, rows, queries=queries, progress=progress)

@@ -1,23 +1,24 @@
-"""Exact nearest premises by inner product over premise vectors, with FAISS."""
+"""Exact search that compares all vectors, with FAISS, and the versions of a corpus that share its vectors.
+
+The vectors of an index are in parts that never change: the one that an engine built, and flat ones of
+premises that were added later. A version of a corpus is a choice of their rows, in its order.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entail.data.records import Corpus
-from entail.encoders.encoder import Encoder
-from entail.errors import ManifestMismatchError, RetrievalError
-from entail.index.engines import Numbers, ReadVectors, VectorIndex, VectorSpace
-from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.engines import Numbers, ReadVectors, VectorSpace
+from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
-from entail.index.vectors import QueryVectors
-from entail.progress import ProgressCallback
+from entail.progress import Meter, ProgressCallback
 
 BLAS_FROM = 1000
 """Query numbers (queries times d) from which FAISS multiplies by BLAS.
@@ -26,46 +27,236 @@ By its own default of 128,000, 64 queries take ten times as long. Below about 3 
 plain loop is the faster one on one thread.
 """
 
+ROWS_AT_ONCE = 65_536
+"""Vectors that are read at once, and most of a part that is copied into another one."""
 
-_ROWS = 65_536
-"""Vectors read at once."""
+SHARE = 8
+"""An index is built when more than one in `SHARE` of its rows is retired or outside of its engine's part."""
+
+_FEW_RETIRED = 64
+_GAPS = 32
+
+Bits = NDArray[np.uint8]
+"""Bits of the rows that count, the first in the lowest bit."""
 
 
-class FlatIndex:
-    """A `VectorIndex` of FAISS that compares all vectors; threads take turns by its lock."""
+class Part(Protocol):
+    """Vectors that never change, searchable by row; threads may search at once."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it compares all vectors, or gives the same hits."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in memory."""
+
+    def __len__(self) -> int: ...
+
+    def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
+        """Return scores and rows of the k nearest that count, in any order; -1 where there is none."""
+
+    def read(self, rows: Ints) -> Floats:
+        """Return vectors by row."""
+
+
+class FlatPart:
+    """Vectors in FAISS's memory, all of which are compared; threads take turns."""
 
     exact = True
 
-    def __init__(self, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
-        self._index = index
+    def __init__(self, count: int, dimension: int) -> None:
+        import faiss
+
         self._lock = threading.Lock()
+        self._index: Any = faiss.IndexFlatIP(dimension)
+        # Written into FAISS's memory: adding vectors needs twice the memory.
+        self._index.codes.resize(count * dimension * 4)
+        self._index.ntotal = count
+        numbers = faiss.rev_swig_ptr(self._index.get_xb(), count * dimension)
+        self.vectors: Floats = numbers.reshape(count, dimension)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
 
     @property
     def size_bytes(self) -> int:
         """Bytes of the vectors."""
-        return 4 * int(self._index.ntotal) * int(self._index.d)
+        return self.vectors.nbytes
+
+    def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
+        """Return scores and rows of the k nearest; see `Part`."""
+        import faiss
+
+        selector = None if alive is None else faiss.SearchParameters(sel=faiss.IDSelectorBitmap(alive))
+        with self._lock, single_threaded_faiss():
+            scores, rows = self._index.search(vectors, k, params=selector)
+        return scores, rows
+
+    def read(self, rows: Ints) -> Floats:
+        """Return vectors by row."""
+        return self.vectors[rows]
+
+
+class VersionedIndex:
+    """A `VectorIndex` over parts, some rows of which are the premises of a version of a corpus.
+
+    Args:
+        parts: The engine's part, then flat ones of premises that were added later.
+        numbers: Keys of the version, in its order.
+        rows: Row of each position, counted through all parts.
+    """
+
+    def __init__(self, parts: Sequence[Part], numbers: Numbers, rows: Ints) -> None:
+        self.parts, self.numbers, self.rows = tuple(parts), numbers, rows
+        self.exact = all(part.exact for part in parts)
+        self._starts = np.cumsum([0, *map(len, parts)])
+        self._positions = np.full(self._starts[-1], -1, dtype=np.int64)
+        self._positions[rows] = np.arange(len(rows))
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the vectors, which versions share, and of the choice of rows."""
+        own = self.numbers.nbytes + self.rows.nbytes + self._positions.nbytes
+        return own + sum(part.size_bytes for part in self.parts)
 
     def search(self, vectors: Floats, *, k: int) -> Hits:
         """Return the k nearest premises of each query vector; see `VectorIndex`."""
-        size = int(self._index.ntotal)
+        size = len(self.numbers)
         k = checked_k(k, size)
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        fetch = min(size, k + 1)
+        hits = self._nearest(vectors, fetch)
+        tied = np.arange(len(vectors))
+        best = Hits(hits.positions[:, :k], hits.scores[:, :k])
+        while fetch < size:
+            # Where the k-th score equals the last one, the tie may reach beyond the candidates.
+            tied = tied[hits.scores[:, k - 1] == hits.scores[:, -1]]
+            if not len(tied):
+                break
+            fetch = min(size, 8 * fetch)
+            hits = self._nearest(vectors[tied], fetch)
+            best.positions[tied], best.scores[tied] = hits.positions[:, :k], hits.scores[:, :k]
+        return best
+
+    def updated(self, numbers: Numbers, vectors: ReadVectors) -> VersionedIndex | None:
+        """Return the index of another version, which shares the parts; see `VectorIndex`."""
+        sources = align(self.numbers, numbers)
+        new = np.flatnonzero(sources < 0)
+        total = int(self._starts[-1])
+        retired, late = total - len(numbers) + len(new), total - len(self.parts[0]) + len(new)
+        if SHARE * retired > total or (SHARE * late > total and not isinstance(self.parts[0], FlatPart)):
+            return None
+        if 2 * len(new) > total:
+            return None  # takes as long as building it
+        rows = self.rows[sources]
+        rows[new] = total + np.arange(len(new))
+        return VersionedIndex(self._with_part(new, vectors), numbers, rows)
+
+    def read(self, positions: Ints) -> Floats:
+        """Return vectors by position."""
+        rows = self.rows[positions]
+        parts = np.searchsorted(self._starts, rows, side="right") - 1
+        vectors = np.empty((len(rows), self._dimension), dtype=np.float32)
+        for number, part in enumerate(self.parts):
+            own = parts == number
+            if own.any():
+                vectors[own] = part.read(rows[own] - self._starts[number])
+        return vectors
+
+    def scores(self, vectors: Floats) -> Floats:
+        """Return the inner product of every query vector and every premise, shape (queries, premises)."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], FlatPart) and self._is_in_order:
+            whole: Floats = vectors @ self.parts[0].vectors.T
+            return whole
+        scores = np.empty((len(vectors), len(self.numbers)), dtype=np.float32)
+        for start in range(0, len(self.numbers), ROWS_AT_ONCE):
+            positions = np.arange(start, min(start + ROWS_AT_ONCE, len(self.numbers)))
+            scores[:, positions] = vectors @ self.read(positions).T
+        return scores
+
+    @property
+    def _dimension(self) -> int:
+        return int(self.parts[0].read(np.zeros(1, np.int64)).shape[1])
+
+    @cached_property
+    def _is_in_order(self) -> bool:
+        return bool(len(self.rows) == self._starts[-1] and (self.rows[1:] > self.rows[:-1]).all())
+
+    @cached_property
+    def _retired(self) -> tuple[tuple[int, Bits], ...]:
+        """Retired rows of each part, and the bits of the others."""
+        chosen = [
+            self._positions[start:stop] >= 0
+            for start, stop in zip(self._starts[:-1], self._starts[1:], strict=True)
+        ]
+        return tuple((int((~part).sum()), np.packbits(part, bitorder="little")) for part in chosen)
+
+    def _nearest(self, vectors: Floats, k: int) -> Hits:
         hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
         # A hit that is ranked takes as long as some 16 inner products.
-        for rows in query_blocks(len(vectors), size + 16 * k):
-            with self._lock, single_threaded_faiss():
-                scores, positions = self._index.search(vectors[rows], k)
-            order = np.lexsort((positions, -scores), axis=1)
-            hits.positions[rows] = np.take_along_axis(positions, order, axis=1)
-            hits.scores[rows] = np.take_along_axis(scores, order, axis=1)
+        for block in query_blocks(len(vectors), len(self._positions) + 16 * k):
+            candidates = [self._search_part(number, vectors[block], k) for number in range(len(self.parts))]
+            scores = np.concatenate([part[0] for part in candidates], axis=1)
+            positions = np.concatenate([part[1] for part in candidates], axis=1)
+            order = np.lexsort((positions, -scores), axis=1)[:, :k]
+            hits.positions[block] = np.take_along_axis(positions, order, axis=1)
+            hits.scores[block] = np.take_along_axis(scores, order, axis=1)
         return hits
 
-    def updated(self, numbers: Numbers, vectors: ReadVectors) -> VectorIndex | None:
-        """Return None: it is built for each version of a corpus."""
+    def _search_part(self, number: int, vectors: Floats, k: int) -> tuple[Floats, Ints]:
+        part, start = self.parts[number], self._starts[number]
+        retired, bits = self._retired[number]
+        # To skip few retired rows takes longer than to fetch as many more.
+        few = retired <= _FEW_RETIRED
+        fetch = min(len(part), k + retired if few else k)
+        scores, rows = part.search(vectors, fetch, alive=None if few else bits)
+        positions = np.where(rows < 0, -1, self._positions[start + rows])
+        return np.where(positions < 0, np.float32(-np.inf), scores), positions
+
+    def _with_part(self, new: Ints, vectors: ReadVectors) -> list[Part]:
+        """Return the parts with one of new premises, into which small ones before it are copied."""
+        parts = list(self.parts)
+        if not len(new):
+            return parts
+        merged: list[FlatPart] = []
+        count = len(new)
+        while len(parts) > 1 and isinstance(last := parts[-1], FlatPart):
+            if len(last) > min(2 * count, ROWS_AT_ONCE):
+                break
+            merged.insert(0, last)
+            count += len(last)
+            parts.pop()
+        added = vectors(new)
+        part = FlatPart(count, added.shape[1])
+        np.concatenate([*(small.vectors for small in merged), added], out=part.vectors)
+        return [*parts, part]
+
+
+def align(old: Numbers, new: Numbers) -> Ints:
+    """Return the position in an old version of each premise of a new one, -1 for a premise that is new.
+
+    >>> align(np.uint64([5, 6, 7, 8]), np.uint64([5, 7, 8, 9])).tolist()
+    [0, 2, 3, -1]
+    """
+    sources = np.full(len(new), -1, dtype=np.int64)
+    start = at = 0
+    # A version has the premises of the one before in their order, without those retired, then new ones.
+    for _ in range(_GAPS):
+        length = min(len(old) - start, len(new) - at)
+        differs = old[start : start + length] != new[at : at + length]
+        same = int(differs.argmax()) if differs.any() else length
+        sources[at : at + same] = np.arange(start, start + same)
+        start, at = start + same + 1, at + same
+        if start > len(old) or at == len(new):
+            return sources
+    order = np.argsort(old)
+    places = np.minimum(np.searchsorted(old, new, sorter=order), len(old) - 1)
+    return np.where(old[order[places]] == new, order[places], -1)
 
 
 class FlatEngine:
-    """Exact search by comparing all vectors, with FAISS."""
+    """Exact search by comparing all vectors, with FAISS in main memory."""
 
     name = "flat"
     exact = True
@@ -75,7 +266,7 @@ class FlatEngine:
         return ""
 
     def supports(self, space: VectorSpace) -> bool:
-        """Return True: it searches any vectors that fit into memory."""
+        """Return True: it searches whatever fits into memory."""
         return True
 
     def build(
@@ -86,125 +277,23 @@ class FlatEngine:
         *,
         corpus_hash: str,
         progress: ProgressCallback | None = None,
-    ) -> FlatIndex:
+    ) -> VersionedIndex:
         """Return the index of a corpus version; see `Engine`."""
-        import faiss
-
-        index = faiss.IndexFlatIP(space.dimension)
-        # Written into FAISS's memory: adding them would need twice the memory.
-        index.codes.resize(space.count * space.dimension * 4)
-        index.ntotal = space.count
-        content = faiss.rev_swig_ptr(index.get_xb(), space.count * space.dimension)
-        for start in range(0, space.count, _ROWS):
-            rows = np.arange(start, min(start + _ROWS, space.count))
-            content.reshape(space.count, -1)[rows] = vectors(rows)
-        return FlatIndex(index)
+        part = FlatPart(space.count, space.dimension)
+        for rows in row_blocks(space.count, progress):
+            part.vectors[rows] = vectors(rows)
+        return VersionedIndex([part], numbers, np.arange(space.count))
 
 
-class DenseIndex:
-    """A `PremiseIndex` over an encoder's vectors; the score is their inner product, a cosine of unit vectors.
-
-    Threads take turns by one lock an index. FAISS holds the vectors once, in main memory: a search of 16,472
-    premises takes about 2 ms there, and FAISS on a GPU does not allow concurrent readers.
-
-    Args:
-        encoder: The encoder of queries without a known vector.
-        corpus: The premises, in the order of `vectors`.
-        vectors: Premise vectors, shape (premises, d), from `premise_vectors`.
-        queries: Query vectors shared with other indexes of this encoder; default: its own.
-
-    Raises:
-        ManifestMismatchError: If the shape of the vectors differs from corpus and encoder; names both sides.
-        RetrievalError: If a vector is not finite.
-    """
-
-    def __init__(
-        self, encoder: Encoder, corpus: Corpus, vectors: Floats, *, queries: QueryVectors | None = None
-    ) -> None:
-        expected = (len(corpus), encoder.dimension)
-        if vectors.shape != expected:
-            raise ManifestMismatchError(
-                f"expected vectors of shape {expected} (premises of {corpus.name!r}, dimension of "
-                f"{encoder.revision}), found {vectors.shape}; encode this corpus with this encoder"
-            )
-        if not np.isfinite(vectors).all():
-            raise RetrievalError(
-                "expected finite premise vectors, found NaN or infinity; encode the corpus again"
-            )
-        import faiss
-
-        self._corpus = corpus
-        self._set_encoder(encoder, queries)
-        self._lock = threading.Lock()
-        self._index: Any = faiss.IndexFlatIP(encoder.dimension)
-        self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-        # A view of FAISS's own memory, so that `scores` needs no second copy.
-        numbers = faiss.rev_swig_ptr(self._index.get_xb(), vectors.size)
-        self._vectors: Floats = numbers.reshape(vectors.shape)
-
-    def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
-        """Return an index over the same vectors and lock, for another encoder of the same premise tower."""
-        other = copy.copy(self)
-        other._set_encoder(encoder, queries)
-        return other
-
-    def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
-        self._queries = QueryVectors(encoder) if queries is None else queries
-        self.name = encoder.name
-        self.manifest = Manifest(
-            revision=encoder.revision,
-            dimension=encoder.dimension,
-            metric="inner_product",
-            count=len(self._corpus),
-            corpus_hash=self._corpus.hash,
-            premise_revision=encoder.premise_revision,
-        )
-
-    def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
-        checked_k(k, len(self._corpus))
-        return self.search_vectors(self.encode(queries), k=k)
-
-    def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the inner product of every query and every premise, shape (queries, premises)."""
-        scores: Floats = self.encode(queries) @ self._vectors.T
-        return scores
-
-    def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return the unit vectors of queries, shape (queries, d); see `QueryVectors.encode_over`."""
-        return self._queries.encode_over(self._corpus, queries, self._vectors.__getitem__, progress=progress)
-
-    def search_vectors(self, vectors: Floats, *, k: int) -> Hits:
-        """Return the k nearest premises of each query vector by inner product, shape (queries, k).
-
-        Raises:
-            RetrievalError: If k is below 1, or the vectors are not finite.
-        """
-        size = len(self._vectors)
-        k = checked_k(k, size)
-        if not np.isfinite(vectors).all():
-            raise RetrievalError("expected finite query vectors, found NaN or infinity")
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        hits = self._nearest(vectors, min(size, k + 1))
-        if k < size:
-            # Where the k-th score equals the next, the tie may reach beyond the candidates.
-            tied = np.flatnonzero(hits.scores[:, k - 1] == hits.scores[:, k])
-            hits = Hits(hits.positions[:, :k], hits.scores[:, :k])
-            if tied.size:
-                whole = self._nearest(vectors[tied], size)
-                hits.positions[tied], hits.scores[tied] = whole.positions[:, :k], whole.scores[:, :k]
-        return hits
-
-    def _nearest(self, vectors: Floats, k: int) -> Hits:
-        hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
-        # A hit that is ranked takes as long as some 16 inner products.
-        for rows in query_blocks(len(vectors), len(self._vectors) + 16 * k):
-            with self._lock, single_threaded_faiss():
-                scores, positions = self._index.search(vectors[rows], k)
-            order = np.lexsort((positions, -scores), axis=1)
-            hits.positions[rows] = np.take_along_axis(positions, order, axis=1)
-            hits.scores[rows] = np.take_along_axis(scores, order, axis=1)
-        return hits
+def row_blocks(count: int, progress: ProgressCallback | None) -> Iterator[Ints]:
+    """Yield the rows 0 to count - 1 in blocks, and report progress."""
+    # A single block takes no time to speak of.
+    report = progress if count > ROWS_AT_ONCE else None
+    meter = Meter(count, "building the index", unit="premises", report=report)
+    for start in range(0, count, ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + ROWS_AT_ONCE, count))
+        yield rows
+        meter.add(len(rows))
 
 
 @contextlib.contextmanager

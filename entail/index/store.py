@@ -247,7 +247,7 @@ class VectorStore:
     def release_pages(self) -> None:
         """Give the pages of files that were read back to the system; they are read again on demand."""
         for segment in self.segments:
-            pages = segment.rows.base
+            pages: object = segment.rows.base
             if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 pages.madvise(mmap.MADV_DONTNEED)
 
@@ -281,7 +281,8 @@ def describe_store(folder: Path) -> tuple[str, int]:
     revision, count = "", 0
     for path in _manifests(folder):
         with contextlib.suppress(DataError):
-            manifest = read_json(path, Manifest if _is_entry(path) else SegmentManifest)
+            kind: type[Manifest] | type[SegmentManifest] = Manifest if _is_entry(path) else SegmentManifest
+            manifest: Manifest | SegmentManifest | None = read_json(path, kind)
             if manifest is not None:
                 revision, count = manifest.revision, count + manifest.count
     return revision, count

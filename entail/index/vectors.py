@@ -102,8 +102,18 @@ class PremiseRows:
         return rows
 
     def vectors(self, positions: Ints) -> Floats:
-        """Return the vectors at some positions, see `unit`."""
-        return unit(self.read(positions))
+        """Return the vectors at some positions, see `unit`.
+
+        Raises:
+            RetrievalError: If one is not finite: its file is damaged.
+        """
+        vectors = unit(self.read(positions))
+        if not np.isfinite(vectors).all():
+            raise RetrievalError(
+                f"expected finite premise vectors, found NaN or infinity; remove them by `entail clean "
+                f"vectors/{slug(self.encoder.premise_revision)}`"
+            )
+        return vectors
 
     def _missing(self, positions: Ints) -> Ints:
         missing: Ints = positions[self.store.find_missing(self.numbers[positions])]

@@ -37,6 +37,8 @@ SHARED_WORDS = "+bm25"
 WARM_AFTER = 0.3
 """Seconds before an encoder is loaded in the background, so that the browser can draw first."""
 
+VERSION_SECONDS = 600
+"""Seconds without use after which an index is freed that another version of its corpus has replaced."""
 
 INDEXES = TaskGroup("indexes", failure="the index could not be built")
 """Indexes by retriever, its revision, corpus content, and direction of an index of Gaussians."""
@@ -90,7 +92,8 @@ class SharedEncoder(BiEncoder):
 class ModelCache:
     """Encoders in memory, and indexes keyed by retriever, revision and corpus content.
 
-    An index is built once, in a thread of its own, and kept in the process's task cache.
+    An index is built once, in a thread of its own, and kept in the process's task cache. That of another
+    version of a corpus is made from it at once, and shares its vectors.
     """
 
     def __init__(self) -> None:
@@ -228,7 +231,23 @@ class ModelCache:
             with self._lock:
                 self._built.add(index)
                 self._corpora[corpus.hash] = corpus.name
+            self._release_versions(corpus)
             return index
+
+    def _release_versions(self, corpus: Corpus) -> None:
+        """Free the indexes of other versions of a corpus that are no longer used."""
+        with self._lock:
+            versions = {key for key, name in self._corpora.items() if name == corpus.name} - {corpus.hash}
+        INDEXES.drop(
+            *(
+                key
+                for key, task in INDEXES.tasks().items()
+                if isinstance(key, tuple)
+                and key[2] in versions
+                and task.done.is_set()
+                and time.time() - task.used > VERSION_SECONDS
+            )
+        )
 
 
 def _mentions(key: object, name: str) -> bool:

@@ -21,7 +21,7 @@ from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.training.distillation import DistillationTask, Teaching, teach
 from entail.training.loop.batches import BatchTask
 from entail.training.method import Run

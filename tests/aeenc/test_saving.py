@@ -12,7 +12,7 @@ from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.training.adapters.saving import require_destination
 from entail.training.adapters.tower import Tower, TowerEncoder
 from entail.training.method import Run

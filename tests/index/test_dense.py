@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from entail.data.records import Corpus
 from entail.errors import RetrievalError
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.index.protocol import Manifest, PremiseIndex
 from entail.index.vectors import QueryVectors
 

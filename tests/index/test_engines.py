@@ -1,10 +1,13 @@
-"""Engines by name, and what each of them must give."""
+"""Engines by name, and what each of them must give, also for the versions of a corpus."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
 from entail.index.engines import ENGINES, VectorIndex, VectorSpace, engine_of
+from entail.index.flat import VersionedIndex, align
 
 COUNT, DIMENSION = 500, 16
 SPACE = VectorSpace(revision="stub@1", dimension=DIMENSION, count=COUNT)
@@ -30,3 +33,103 @@ def test_flat_compares_all_vectors() -> None:
     hits = index.search(QUERIES, k=7)
     assert hits.positions.tolist() == np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :7].tolist()
     assert index.search(QUERIES, k=9_999).positions.shape == (20, COUNT)
+
+
+def _space(count: int) -> VectorSpace:
+    return VectorSpace(revision="stub@1", dimension=DIMENSION, count=count)
+
+
+def _build(name: str, positions: Any) -> VersionedIndex:
+    """Return the index of a version that has some of the premises, by their place in `VECTORS`."""
+    positions = np.asarray(positions)
+    index = ENGINES[name].build(
+        _space(len(positions)), NUMBERS[positions], VECTORS[positions].__getitem__, corpus_hash="0" * 16
+    )
+    assert isinstance(index, VersionedIndex)
+    return index
+
+
+def _update(index: VersionedIndex, positions: Any) -> VersionedIndex | None:
+    """Return the index of another version; count what it reads."""
+    positions = np.asarray(positions)
+    before = set(index.numbers.tolist())
+
+    def read(rows: np.ndarray) -> np.ndarray:
+        assert not before & set(NUMBERS[positions[rows]].tolist())  # only what is new
+        return VECTORS[positions[rows]]
+
+    return index.updated(NUMBERS[positions], read)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([5, 6, 7, 8], [5, 6, 7, 8]),
+        ([5, 6, 7, 8], [5, 7, 8, 9]),
+        ([5, 6, 7, 8], [6]),
+        ([5, 6], [1, 2, 5]),
+        ([5, 6, 7], [7, 5]),
+        (list(range(200)), list(range(0, 200, 2))),
+        (list(range(200)), list(range(300))[::-1]),
+        ([], [1]),
+    ],
+)
+def test_versions_are_aligned_by_number(old: list[int], new: list[int]) -> None:
+    sources = align(np.array(old, np.uint64), np.array(new, np.uint64))
+    for number, source in zip(new, sources.tolist(), strict=True):
+        assert source == -1 or old[source] == number
+    if sorted(new) == new and len(set(old) & set(new)) > 1:
+        assert [old[source] for source in sources if source >= 0] == [n for n in new if n in old]
+
+
+@pytest.mark.parametrize("name", ["flat"])
+def test_versions_rank_as_if_they_were_built(name: str) -> None:
+    version = np.arange(400)
+    index: VersionedIndex | None = _build(name, version)
+    draw = np.random.default_rng(2)
+    for step in range(30):
+        added = 400 + step
+        retired = draw.choice(len(version), size=step % 3, replace=False)
+        version = np.append(np.delete(version, retired), added)
+        before, index = index, _update(index, version)  # type: ignore[arg-type]
+        assert index is not None
+        assert index.parts[0] is before.parts[0]  # type: ignore[union-attr]
+        assert len(index.parts) < 8
+        built = _build(name, version)
+        for k in (1, 10, 1000):
+            hits, expected = index.search(QUERIES, k=k), built.search(QUERIES, k=k)
+            assert hits.positions.tolist() == expected.positions.tolist()
+            np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5)
+        np.testing.assert_allclose(index.scores(QUERIES), built.scores(QUERIES), rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(index.read(np.arange(len(version))), VECTORS[version])
+
+
+@pytest.mark.parametrize("name", ["flat"])
+def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = _build(name, np.arange(COUNT))
+    rest = np.delete(np.arange(COUNT), np.arange(0, 200, 3))  # 67: beyond what is fetched in addition
+    monkeypatch.setattr("entail.index.flat.SHARE", 2)
+    version = _update(index, rest)
+    assert version is not None
+    hits = version.search(QUERIES, k=len(rest))
+    assert np.sort(hits.positions, axis=1).tolist() == [list(range(len(rest)))] * len(QUERIES)
+    assert hits.positions.tolist() == _build(name, rest).search(QUERIES, k=len(rest)).positions.tolist()
+    # The index before still has them all.
+    assert set(index.search(QUERIES, k=COUNT).positions[0]) == set(range(COUNT))
+
+
+def test_what_has_little_in_common_is_built() -> None:
+    index = _build("flat", np.arange(100))
+    assert _update(index, np.arange(80)) is None
+    assert _update(index, np.arange(100, 300)) is None
+    assert _update(index, np.arange(120)) is not None
+
+
+def test_equal_vectors_of_several_parts_are_in_order_of_position() -> None:
+    same = np.ones((40, DIMENSION), np.float32)
+    numbers = np.arange(40, dtype=np.uint64)
+    index = ENGINES["flat"].build(_space(30), numbers[:30], same.__getitem__, corpus_hash="0" * 16)
+    order = np.concatenate([numbers[1:30], numbers[30:32]])
+    version = index.updated(order, same.__getitem__)
+    assert version is not None
+    assert version.search(same[:1], k=30).positions.tolist() == [list(range(30))]

@@ -22,7 +22,7 @@ from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
 from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.index.vectors import QueryVectors, premise_vectors, shipped_premises, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script

@@ -10,9 +10,10 @@ import pytest
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
+from entail.index.flat import VersionedIndex
 from entail.runtime import models as models_module
-from entail.runtime.models import ModelCache
+from entail.runtime.models import INDEXES, ModelCache
 from entail.runtime.tasks import CACHE
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
@@ -72,7 +73,7 @@ def test_encoders_with_one_premise_tower_share_one_index(
     assert isinstance(first.value, DenseIndex)
     assert isinstance(second.value, DenseIndex)
     assert second.value.name == "tuned"
-    assert second.value._index is first.value._index
+    assert second.value.vectors is first.value.vectors
 
 
 def test_a_replaced_encoder_ranks_at_once(trained: Callable[..., Path]) -> None:
@@ -84,6 +85,25 @@ def test_a_replaced_encoder_ranks_at_once(trained: Callable[..., Path]) -> None:
     second = models.get_or_start("mine", CORPUS, wait=60)
     assert second.value is not None
     assert second.value.manifest.revision != first.value.manifest.revision
+
+
+def test_the_index_of_another_version_shares_vectors_and_replaces_the_one_before(
+    trained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained("mine")
+    models, texts = ModelCache(), [f"fact {number}" for number in range(20)]
+    first = models.get_or_start("mine", Corpus.of("facts", texts), wait=60).value
+    assert isinstance(first, DenseIndex)
+    monkeypatch.setattr(models_module, "VERSION_SECONDS", -1)
+    corpus = Corpus.of("facts", [*texts[1:], "another fact"])
+    second = models.get_or_start("mine", corpus, wait=60).value
+    assert isinstance(second, DenseIndex)
+    assert isinstance(first.vectors, VersionedIndex)
+    assert isinstance(second.vectors, VersionedIndex)
+    assert second.vectors.parts[0] is first.vectors.parts[0]
+    assert len(set(second.search(["another fact"], k=99).positions[0].tolist())) == 20
+    assert second.manifest.corpus_hash == corpus.hash
+    assert [key[2] for key in INDEXES.tasks()] == [corpus.hash]  # type: ignore[index]
 
 
 def test_a_released_encoder_is_loaded_again(trained: Callable[..., Path]) -> None:

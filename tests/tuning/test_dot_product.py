@@ -13,7 +13,7 @@ from entail.data.records import Corpus, Premise
 from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import load
 from entail.hub.export import export_encoder
-from entail.index.flat import DenseIndex
+from entail.index.dense import DenseIndex
 from entail.index.vectors import premise_vectors
 from entail.training.method import Run
 from entail.tuning.config import DprConfig
