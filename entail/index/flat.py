@@ -186,11 +186,11 @@ class VersionedIndex:
     @cached_property
     def _retired(self) -> tuple[tuple[int, Bits], ...]:
         """Retired rows of each part, and the bits of the others."""
-        chosen = [
+        counts = [
             self._positions[start:stop] >= 0
             for start, stop in zip(self._starts[:-1], self._starts[1:], strict=True)
         ]
-        return tuple((int((~part).sum()), np.packbits(part, bitorder="little")) for part in chosen)
+        return tuple((int((~part).sum()), np.packbits(part, bitorder="little")) for part in counts)
 
     def _nearest(self, vectors: Floats, k: int) -> Hits:
         hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
@@ -251,8 +251,8 @@ def align(old: Numbers, new: Numbers) -> Ints:
         if start > len(old) or at == len(new):
             return sources
     order = np.argsort(old)
-    places = np.minimum(np.searchsorted(old, new, sorter=order), len(old) - 1)
-    return np.where(old[order[places]] == new, order[places], -1)
+    nearest = np.minimum(np.searchsorted(old, new, sorter=order), len(old) - 1)
+    return np.where(old[order[nearest]] == new, order[nearest], -1)
 
 
 class FlatEngine:
