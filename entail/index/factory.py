@@ -14,7 +14,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.dense import DenseIndex, build_dense
-from entail.index.gaussian import GaussianIndex, premise_gaussians
+from entail.index.gaussian import GaussianIndex, StoredGaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.index.vectors import PremiseRows, QueryVectors
@@ -121,12 +121,7 @@ def _dense(
     progress: ProgressCallback | None,
 ) -> PremiseIndex:
     if isinstance(encoder, EncodesGaussians):
-        for other in existing:
-            same = (other.manifest.revision, other.manifest.corpus_hash) == (encoder.revision, corpus.hash)
-            if isinstance(other, GaussianIndex) and same:
-                return other
-        gaussians = premise_gaussians(corpus, encoder, cache_dir=folder, progress=progress)
-        return GaussianIndex(encoder, corpus, gaussians, queries=queries)
+        return _gaussian(corpus, encoder, queries, existing, folder, progress)
     shared = [
         other
         for other in existing
@@ -141,3 +136,28 @@ def _dense(
         if version := other.of_version(encoder, rows, queries=queries, progress=progress):
             return version
     return build_dense(encoder, rows, queries=queries, progress=progress)
+
+
+def _gaussian(
+    corpus: Corpus,
+    encoder: EncodesGaussians,
+    queries: QueryVectors | None,
+    existing: Iterable[PremiseIndex],
+    folder: Path | None,
+    progress: ProgressCallback | None,
+) -> GaussianIndex:
+    same = [
+        other
+        for other in existing
+        if isinstance(other, GaussianIndex) and other.manifest.revision == encoder.revision
+    ]
+    for other in same:
+        if other.manifest.corpus_hash == corpus.hash:
+            return other
+    gaussians = StoredGaussians(corpus, encoder, cache_dir=folder)
+    gaussians.rows.encode(progress=progress)
+    if same:
+        # The index that has most in common with it is one of a similar size.
+        nearest = min(same, key=lambda other: abs(other.manifest.count - len(corpus)))
+        return nearest.of_version(encoder, corpus, gaussians, queries=queries)
+    return GaussianIndex(encoder, corpus, gaussians, queries=queries)

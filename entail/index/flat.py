@@ -86,11 +86,8 @@ class FlatPart:
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
-        import faiss
-
-        selector = None if alive is None else faiss.SearchParameters(sel=faiss.IDSelectorBitmap(alive))
         with self._lock, single_threaded_faiss():
-            scores, rows = self._index.search(vectors, k, params=selector)
+            scores, rows = self._index.search(vectors, k, params=parameters("SearchParameters", alive))
         return scores, rows
 
     def read(self, rows: Ints) -> Floats:
@@ -294,6 +291,16 @@ def row_blocks(count: int, progress: ProgressCallback | None) -> Iterator[Ints]:
         rows = np.arange(start, min(start + ROWS_AT_ONCE, count))
         yield rows
         meter.add(len(rows))
+
+
+def parameters(kind: str, alive: Bits | None, **options: int) -> Any:  # noqa: ANN401 - FAISS has no types
+    """Return FAISS's parameters of a search among the rows that count, None without any."""
+    import faiss
+
+    library: Any = faiss
+    if alive is not None:
+        return getattr(library, kind)(sel=library.IDSelectorBitmap(alive), **options)
+    return getattr(library, kind)(**options) if options else None
 
 
 @contextlib.contextmanager

@@ -6,16 +6,17 @@ constant of h, -2 KL(h || p) is an inner product (v the variance)::
     <[v_h + mu_h^2, 2 mu_h, -1], [-1/v_p, mu_p/v_p, sum(mu_p^2/v_p + log v_p)]>      which p entail h
     <[-1/v_q, 2 mu_q/v_q, 1],    [v_c + mu_c^2, mu_c, sum(log v_c)]>                 which c does q entail
 
-so a search is one over a flat index.
+so a search is one by inner product.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -31,9 +32,10 @@ from entail.encoders.gaussian.distributions import (
     similarity,
 )
 from entail.errors import EncoderError, RetrievalError
-from entail.index.flat import single_threaded_faiss
+from entail.index.engines import ENGINES, Numbers, VectorSpace, engine_of
 from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.ranking import checked_k, query_blocks, top_k
+from entail.index.ranking import checked_k, top_k
+from entail.index.store import numbers_of
 from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 
@@ -63,35 +65,57 @@ class Nearest:
     divergences: Floats64
 
 
-class LiftedGaussians:
-    """Exact search of Gaussians in one direction; threads take turns.
+class PremiseGaussians(Protocol):
+    """Gaussians of premises by position: `Gaussians` in memory, or `StoredGaussians`."""
 
-    FAISS compares in float32, but the result is the ranking by divergences in double precision: an inner
+    @property
+    def dimension(self) -> int:
+        """d, the length of a mean."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> Gaussians: ...  # noqa: ANN401 - whatever numpy takes for rows
+
+
+class LiftedGaussians:
+    """Exact search of Gaussians in one direction; any number of threads may search.
+
+    An engine compares in float32, but the result is the ranking by divergences in double precision: an inner
     product of n = 2d + 1 rounded numbers is off by at most
 
         E = g (|D x| max_p |y_p / D|) + tiny parts,    g = (n + 8) u / (1 - (n + 8) u),  u = 2^-24
 
     in any order of summation (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1;
     Cauchy-Schwarz, D any positive scale). So every premise of the true first k scores at least the k-th best
-    score less 2 E. If the fetched candidates reach below that, no other can be better; otherwise everything
-    above it is fetched. Candidates are ranked by `divergence`.
+    score less 2 E. If the fetched candidates reach below that, no other can be better; otherwise more are
+    fetched. Candidates are ranked by `divergence`.
 
     Centring keeps E small without changing the ranking: means are relative to the corpus's mean, and the mean
-    of every lifted column of the premises is subtracted. Where variances differ by many orders of magnitude,
-    most of the corpus is a candidate, and a search takes as long as comparing all pairs.
+    of every lifted column of the premises is subtracted. The engine has y / D. Where variances differ by many
+    orders of magnitude, most of the corpus is a candidate, and a search takes as long as comparing all pairs.
 
     It holds (2d + 1) * 4 bytes a premise. The Gaussians are not copied.
+
+    Args:
+        premises: The Gaussians.
+        direction: Which of the two directions.
+        numbers: Keys of the premises; default: their positions.
+        progress: Receives the progress of building.
 
     Raises:
         RetrievalError: If a mean is further than `MEAN_LIMIT` from their mean.
     """
 
-    def __init__(self, premises: Gaussians, direction: Direction) -> None:
-        import faiss
-
+    def __init__(
+        self,
+        premises: PremiseGaussians,
+        direction: Direction,
+        *,
+        numbers: Numbers | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> None:
         self.premises = premises
         self.direction = direction
-        self._lock = threading.Lock()
         count, width = len(premises), 2 * premises.dimension + 1
         # Any centre and any scale are valid; those of a sample suffice.
         sample = premises[np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)]
@@ -99,24 +123,26 @@ class LiftedGaussians:
         columns = self._lift(sample, premise=True)
         self._offset: Floats64 = columns.mean(axis=0)
         self._scale = np.sqrt(_spread(columns - self._offset) / _spread(self._lift(sample, premise=False)))
-        self._index: Any = faiss.IndexFlatIP(width)
-        # Written into FAISS's memory: adding them would need twice the memory.
-        self._index.codes.resize(count * width * 4)
-        self._index.ntotal = count
-        numbers: Floats = faiss.rev_swig_ptr(self._index.get_xb(), count * width).reshape(count, width)
         self._furthest: Floats64 = np.zeros(width)
         self._length = 0.0
-        for start in range(0, count, _ROWS):
-            rows = slice(start, start + _ROWS)
-            lifted = self._lift(premises[rows], premise=True)
-            self._furthest = np.maximum(self._furthest, np.abs(lifted).max(axis=0))
-            lifted -= self._offset
-            numbers[rows] = lifted
-            lifted /= self._scale
-            self._length = max(self._length, float(np.sqrt((lifted**2).sum(axis=1).max())))
+        numbers = np.arange(count, dtype=np.uint64) if numbers is None else numbers
+        space = VectorSpace(revision=f"lifted/{direction}", dimension=width, count=count)
+        engine = engine_of(space)
+        engine = engine if engine.exact else ENGINES["flat"]
+        self.vectors = engine.build(space, numbers, self._vectors, corpus_hash="", progress=progress)
 
     def __len__(self) -> int:
         return len(self.premises)
+
+    def updated(self, premises: PremiseGaussians, numbers: Numbers) -> LiftedGaussians | None:
+        """Return the search of another version of the corpus, None if it must be built."""
+        other = copy.copy(self)
+        other.premises = premises
+        vectors = self.vectors.updated(numbers, other._vectors)
+        if vectors is None:
+            return None
+        other.vectors = vectors
+        return other
 
     def nearest(self, queries: Gaussians, *, k: int) -> Nearest:
         """Return the k premises of least divergence for each query."""
@@ -129,22 +155,20 @@ class LiftedGaussians:
             for row in cancellable(range(count)):
                 self._rank(nearest, row, queries, everything)
             return nearest
-        vectors = lifted.astype(np.float32)
-        scores, positions = np.empty((count, fetch), np.float32), np.empty((count, fetch), np.int64)
-        for rows in query_blocks(count, size):
-            with self._lock, single_threaded_faiss():
-                scores[rows], positions[rows] = self._index.search(vectors[rows], fetch)
+        vectors = (lifted * self._scale).astype(np.float32)
+        hits = self.vectors.search(vectors, k=fetch)
         errors = self._errors(lifted)
         for row in cancellable(range(count)):
-            self._rank(nearest, row, queries, positions[row])
+            scores, positions = hits.scores[row], hits.positions[row]
+            self._rank(nearest, row, queries, positions)
             # The rounding of the divergences themselves.
             own = 1e-11 * nearest.divergences[row, -1]
-            least = float(scores[row, k - 1]) - 2 * errors[row] - own
-            if float(scores[row, -1]) >= least:
-                radius = np.nextafter(np.float32(least), np.float32(-np.inf))
-                with self._lock, single_threaded_faiss():
-                    _, _, wide = self._index.range_search(vectors[row : row + 1], float(radius))
-                self._rank(nearest, row, queries, np.sort(wide))
+            least = float(scores[k - 1]) - 2 * errors[row] - own
+            while float(scores[-1]) >= least and len(scores) < size:
+                wide = self.vectors.search(vectors[row : row + 1], k=min(size, 8 * len(scores)))
+                scores, positions = wide.scores[0], wide.positions[0]
+            if len(scores) > fetch:
+                self._rank(nearest, row, queries, np.sort(positions[scores >= least]))
         return nearest
 
     def divergences(self, queries: Gaussians, row: int, positions: Ints) -> Floats64:
@@ -159,6 +183,19 @@ class LiftedGaussians:
         divergences = self.divergences(queries, row, positions)
         best = np.lexsort((positions, divergences))[: nearest.positions.shape[1]]
         nearest.positions[row], nearest.divergences[row] = positions[best], divergences[best]
+
+    def _vectors(self, positions: Ints) -> Floats:
+        """Return the vectors of premises; what they reach goes into the bounds of `_errors`."""
+        vectors = np.empty((len(positions), len(self._offset)), dtype=np.float32)
+        for start in range(0, len(positions), _ROWS):
+            rows = slice(start, start + _ROWS)
+            lifted = self._lift(self.premises[positions[rows]], premise=True)
+            self._furthest = np.maximum(self._furthest, np.abs(lifted).max(axis=0))
+            lifted -= self._offset
+            lifted /= self._scale
+            self._length = max(self._length, float(np.sqrt((lifted**2).sum(axis=1).max())))
+            vectors[rows] = lifted
+        return vectors
 
     def _lift(self, gaussians: Gaussians, *, premise: bool) -> Floats64:
         """Return vectors of 2d + 1 numbers, their columns not centred."""
@@ -185,13 +222,15 @@ class LiftedGaussians:
     def _errors(self, lifted: Floats64) -> Floats64:
         """Return the error bound E of an inner product with each query."""
         terms = (lifted.shape[1] + 8) * 2.0**-24
-        rounding = np.sqrt(((lifted * self._scale) ** 2).sum(axis=1)) * self._length
+        scaled = lifted * self._scale
+        rounding = np.sqrt((scaled**2).sum(axis=1)) * self._length
         # Rounding in double precision, where centring the columns may have cancelled digits ...
         furthest = self._furthest.copy()
         furthest[-1] += LOG_VARIANCE_LIMIT * self.premises.dimension
         doubles: Floats64 = np.abs(lifted) @ furthest * 2.0**-40
         # ... and products too small for float32.
-        tiny = lifted.shape[1] * np.finfo(np.float32).tiny * (1 + np.abs(lifted).max(axis=1) + furthest.max())
+        largest = 1 + np.abs(scaled).max(axis=1) + self._length
+        tiny = lifted.shape[1] * np.finfo(np.float32).tiny * largest
         total: Floats64 = terms / (1 - terms) * rounding + doubles + tiny
         return total
 
@@ -231,22 +270,23 @@ class GaussianRows:
         return values
 
 
-def premise_gaussians(
-    corpus: Corpus,
-    encoder: EncodesGaussians,
-    *,
-    cache_dir: Path | None,
-    progress: ProgressCallback | None = None,
-) -> Gaussians:
-    """Return the Gaussians of a corpus, in its order, cached as premise vectors are; see `PremiseRows`.
+class StoredGaussians:
+    """Gaussians of a corpus in the cache of premise rows; read when they are used.
 
     In fp16 a mean or a log variance is off by at most 0.05 %.
     """
-    rows = GaussianRows(encoder)
-    premises = PremiseRows(corpus, rows, cache_dir=cache_dir, metric="gaussian")
-    premises.encode(progress=progress)
-    values = premises.read(np.arange(len(corpus)))
-    return Gaussians.of(values.astype(np.float32), revision=rows.revision)
+
+    def __init__(self, corpus: Corpus, encoder: EncodesGaussians, *, cache_dir: Path | None) -> None:
+        self.rows = PremiseRows(corpus, GaussianRows(encoder), cache_dir=cache_dir, metric="gaussian")
+        self.revision, self.dimension = encoder.revision, encoder.dimension
+
+    def __len__(self) -> int:
+        return len(self.rows.numbers)
+
+    def __getitem__(self, rows: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
+        """Return the Gaussians of positions, a slice, or one position; those that are missing are encoded."""
+        positions = np.arange(len(self))[rows].reshape(-1)
+        return Gaussians.of(self.rows.read(positions).astype(np.float32), revision=self.revision)
 
 
 class GaussianIndex:
@@ -256,13 +296,12 @@ class GaussianIndex:
     ranking in double precision, certified (see `LiftedGaussians`). `kl_per_dim` is no inner product, so every
     pair is compared.
 
-    The index of a direction is built on first use, or by `prepare`. Threads take turns, by one lock a
-    direction.
+    The index of a direction is built on first use, or by `prepare`. Threads take turns to build it.
 
     Args:
         encoder: The encoder of unknown queries.
         corpus: The premises, in the order of `gaussians`.
-        gaussians: From `premise_gaussians`; not copied.
+        gaussians: Their Gaussians; not copied.
         queries: Queries shared with other indexes of this encoder, `QueryVectors(GaussianRows(encoder))`;
             default: its own.
     """
@@ -271,7 +310,7 @@ class GaussianIndex:
         self,
         encoder: EncodesGaussians,
         corpus: Corpus,
-        gaussians: Gaussians,
+        gaussians: PremiseGaussians,
         *,
         queries: QueryVectors | None = None,
     ) -> None:
@@ -290,14 +329,31 @@ class GaussianIndex:
             corpus_hash=corpus.hash,
         )
 
+    def of_version(
+        self,
+        encoder: EncodesGaussians,
+        corpus: Corpus,
+        gaussians: StoredGaussians,
+        *,
+        queries: QueryVectors | None = None,
+    ) -> GaussianIndex:
+        """Return the index of another version of the corpus; it shares the vectors of this one, if it can."""
+        other = GaussianIndex(encoder, corpus, gaussians, queries=queries)
+        for direction, side in list(self._lifted.items()):
+            if updated := side.updated(gaussians, gaussians.rows.numbers):
+                other._lifted[direction] = updated
+        return other
+
     @property
     def size_bytes(self) -> int:
-        """Bytes of the Gaussians and of the inner-product index of both directions, built or not."""
-        return 3 * (self._gaussians.mean.nbytes + self._gaussians.log_variance.nbytes)
+        """Bytes of the Gaussians in memory, and of the vectors of each direction that is built."""
+        own = self._gaussians
+        size = own.mean.nbytes + own.log_variance.nbytes if isinstance(own, Gaussians) else 0
+        return size + sum(side.vectors.size_bytes for side in list(self._lifted.values()))
 
-    def prepare(self, direction: Direction) -> None:
-        """Build the index of a direction, which takes seconds for a million premises."""
-        self._side(direction)
+    def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> None:
+        """Build the index of a direction, which takes a minute for a million premises."""
+        self._side(direction, progress)
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k premises that entail each query most, or that it entails; shape (queries, k)."""
@@ -323,16 +379,21 @@ class GaussianIndex:
         )
         return Gaussians.of(rows, revision=self.manifest.revision)
 
-    def _side(self, direction: Direction) -> LiftedGaussians:
+    def _side(self, direction: Direction, progress: ProgressCallback | None = None) -> LiftedGaussians:
         with self._locks[direction]:
             if direction not in self._lifted:
-                self._lifted[direction] = LiftedGaussians(self._gaussians, direction)
+                numbers = numbers_of(self._corpus)
+                self._lifted[direction] = LiftedGaussians(
+                    self._gaussians, direction, numbers=numbers, progress=progress
+                )
             return self._lifted[direction]
 
     def _score_all(self, queries: Gaussians, direction: Direction) -> Floats:
-        is_entailing, premises = direction == "entailing", self._gaussians
-        scores = np.empty((len(queries), len(premises)), dtype=np.float32)
-        for row in cancellable(range(len(queries))):
-            pair = (queries[row], premises) if is_entailing else (premises, queries[row])
-            scores[row] = similarity(*pair, kind=self._encoder.kind)
+        scores = np.empty((len(queries), len(self._gaussians)), dtype=np.float32)
+        for start in cancellable(range(0, len(self._gaussians), _ROWS)):
+            block = slice(start, start + _ROWS)
+            premises = self._gaussians[block]
+            for row in cancellable(range(len(queries))):
+                pair = (queries[row], premises) if direction == "entailing" else (premises, queries[row])
+                scores[row, block] = similarity(*pair, kind=self._encoder.kind)
         return scores

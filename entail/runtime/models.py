@@ -227,7 +227,7 @@ class ModelCache:
                 existing = list(self._built)
             index = self.build(name, corpus, existing=existing, progress=report)
             if isinstance(index, GaussianIndex):
-                index.prepare(direction)
+                index.prepare(direction, progress=report)
             with self._lock:
                 self._built.add(index)
                 self._corpora[corpus.hash] = corpus.name

@@ -125,3 +125,27 @@ def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **options) is index
     assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **options) is not index
     assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **options) is not index
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_index_of_another_version_ranks_as_one_that_is_built(cache_dir: Path, direction: Any) -> None:
+    encoder = CountingGaussians()
+    index: PremiseIndex = retriever("gauss", CORPUS, encoder=encoder, cache_dir=cache_dir)
+    assert isinstance(index, GaussianIndex)
+    index.prepare(direction)
+    texts = TEXTS
+    for step in range(6):
+        texts = [*texts[:step], *texts[step + 1 :], f"another fact {step}"]
+        corpus = Corpus.of("facts", texts)
+        before = index
+        encoder.asked.clear()
+        index = retriever("gauss", corpus, encoder=encoder, cache_dir=cache_dir, existing=[before])
+        assert isinstance(index, GaussianIndex)
+        assert isinstance(before, GaussianIndex)
+        assert encoder.asked == texts[-1:]
+        hits = index.search(QUERIES, k=9, direction=direction)
+        expected = _index(encoder, corpus).search(QUERIES, k=9, direction=direction)
+        assert hits.positions.tolist() == expected.positions.tolist()
+        np.testing.assert_array_equal(hits.scores, expected.scores)
+        vectors = [version._lifted[direction].vectors for version in (before, index)]
+        assert vectors[0].parts[0] is vectors[1].parts[0]  # type: ignore[attr-defined]
