@@ -125,6 +125,7 @@ def _load(path: str) -> Engine:
 ENGINES: Mapping[str, Engine] = _Engines(
     {
         "flat": "entail.index.flat:FlatEngine",
+        "milvus": "entail.index.servers.milvus:MilvusEngine",
         "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
     }
 )

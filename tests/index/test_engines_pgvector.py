@@ -34,7 +34,7 @@ def url(postgres: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make an empty database, and let it be that of the vectors."""
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name}")
     made = postgres.replace("/postgres?", f"/{name}?")
     monkeypatch.setenv("ENTAIL_INDEX_URL", made)
     monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
@@ -71,7 +71,7 @@ def tables(database: psycopg.Connection[Any]) -> str:
 
 
 def count(database: psycopg.Connection[Any], table: str) -> int:
-    row = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # type: ignore[arg-type]
+    row = database.execute(f"SELECT count(*) FROM {table}").fetchone()
     assert row is not None
     return int(row[0])
 
@@ -144,7 +144,7 @@ def test_a_user_who_may_not_create_is_told_of_the_grant(
 ) -> None:
     database.execute("CREATE EXTENSION vector")
     role = f"guest_{secrets.token_hex(4)}"
-    database.execute(f"CREATE ROLE {role} LOGIN")  # type: ignore[arg-type]
+    database.execute(f"CREATE ROLE {role} LOGIN")
     monkeypatch.setenv("ENTAIL_INDEX_URL", url.replace("//postgres:", f"//{role}:"))
     with pytest.raises(IndexEngineError, match="grant") as error:
         build()
@@ -157,7 +157,7 @@ def test_a_search_that_takes_too_long_is_given_up(
     index = build()
     monkeypatch.setattr(pgvector, "SEARCH_SECONDS", 1)
     with database.transaction():
-        database.execute(f"LOCK TABLE {tables(database)}")  # type: ignore[arg-type]
+        database.execute(f"LOCK TABLE {tables(database)}")
         with pytest.raises(IndexEngineError) as error:
             index.search(VECTORS[:1], k=1)
     assert reason(error) == "slow"
@@ -172,8 +172,7 @@ def test_a_full_disk_leaves_the_versions_before_as_they_were(database: psycopg.C
         "$$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$"
     )
     database.execute(
-        f"CREATE TRIGGER disk BEFORE INSERT ON {tables(database)} "  # type: ignore[arg-type]
-        "FOR EACH ROW EXECUTE FUNCTION full_disk()"
+        f"CREATE TRIGGER disk BEFORE INSERT ON {tables(database)} FOR EACH ROW EXECUTE FUNCTION full_disk()"
     )
     with pytest.raises(IndexEngineError) as error:
         index.updated(np.append(NUMBERS[1:], np.uint64(7)), read)
@@ -195,7 +194,7 @@ def test_a_load_that_ends_midway_leaves_nothing(database: psycopg.Connection[Any
 
 def test_lost_vectors_never_make_a_list_shorter(database: psycopg.Connection[Any]) -> None:
     index = build()
-    database.execute(f"DELETE FROM {tables(database)} WHERE number > 0")  # type: ignore[arg-type]
+    database.execute(f"DELETE FROM {tables(database)} WHERE number > 0")
     with pytest.raises(IndexEngineError) as error:
         index.search(VECTORS[:1], k=200)
     assert reason(error) == "incomplete"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, LiteralString, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -145,9 +145,9 @@ class VectorTable:
         slug = sha256(f"{self.revision} {self.dimension}".encode()).hexdigest()[:16]
         return f"entail_index.vectors_{slug}"
 
-    def sql(self, template: str, **names: object) -> LiteralString:
+    def sql(self, template: str, **names: object) -> str:
         """Return a statement with the table's name; no text of a person goes into it."""
-        return cast("LiteralString", template.format(vectors=self.name, dimension=self.dimension, **names))
+        return template.format(vectors=self.name, dimension=self.dimension, **names)
 
     @contextmanager
     def connection(self, *, seconds: int = 0) -> Iterator[psycopg.Connection[Any]]:
@@ -345,9 +345,7 @@ def _nearest_line(connection: psycopg.Connection[Any], version: Version) -> int:
     return int(rows[0][0])
 
 
-def _copy(
-    connection: psycopg.Connection[Any], table: LiteralString, types: Sequence[str], rows: Iterator[Any]
-) -> None:
+def _copy(connection: psycopg.Connection[Any], table: str, types: Sequence[str], rows: Iterator[Any]) -> None:
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(types)
         for row in rows:
