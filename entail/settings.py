@@ -24,7 +24,7 @@ MIN_TOKEN = 16
 _VARIABLES = (
     *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "WORKER")),
     *(f"ENTAIL_{name}" for name in ("MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN", "OPERATORS")),
-    *("ENTAIL_INDEX", "ENTAIL_INDEX_URL", "HOME", "USERPROFILE", "XDG_DATA_HOME"),
+    *("ENTAIL_INDEX", "ENTAIL_INDEX_URL", "ENTAIL_ARTIFACTS", "HOME", "USERPROFILE", "XDG_DATA_HOME"),
 )
 """Variables that the settings depend on; the last ones name the folders of the user."""
 
@@ -47,6 +47,7 @@ class Settings:
     index: str = "auto"
     index_url: str | None = field(default=None, repr=False)
     operators: tuple[str, ...] = ()
+    artifacts: str | None = None
 
     @property
     def model_dirs(self) -> tuple[Path, ...]:
@@ -55,7 +56,7 @@ class Settings:
 
     @property
     def jobs_dir(self) -> Path:
-        """Folder of jobs: their specifications, progress and outcomes."""
+        """Folder of jobs: what they write on this machine."""
         return self.data_dir / "jobs"
 
     @property
@@ -159,4 +160,5 @@ def _read_settings(_: tuple[str | None, ...]) -> Settings:
         index=get("ENTAIL_INDEX") or "auto",
         index_url=get("ENTAIL_INDEX_URL"),
         operators=tuple(filter(None, addresses)),
+        artifacts=get("ENTAIL_ARTIFACTS"),
     )

@@ -1,5 +1,5 @@
 """Background training jobs: queue, worker, training process, candidates for promotion.
 
-A job is a folder under the data directory. Every process that reads the folder sees the same job, whoever
-submitted it. See `entail.jobs.folder` for its files and `entail.jobs.jobs` for the front door.
+A job is a row in the database. Every machine that reads it sees the same job, whoever submitted it. See
+`entail.jobs.handle` for its row and files, and `entail.jobs.jobs` for the front door.
 """

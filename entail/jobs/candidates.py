@@ -89,9 +89,10 @@ def compare_anew(
     Raises:
         EntailError: If its data or an encoder cannot be read.
     """
-    job = jobs.job(job_id)
+    job, handle = jobs.job(job_id), jobs.handle(job_id)
     trainer = method(job.spec.method)
-    data = read_source(trainer.make_source(job.spec.source), keep=jobs.folder_of(job.id).path)
+    handle.make_folder()
+    data = read_source(trainer.make_source(handle.source_values()), keep=handle.path)
     return compare_with_active(trainer, job.name, data, corpus=corpus, progress=progress)
 
 

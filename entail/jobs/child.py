@@ -1,9 +1,9 @@
 """Training process: one attempt at one job.
 
-    python -m entail.jobs.child FOLDER ATTEMPT PIPE
+    python -m entail.jobs.child JOB ATTEMPT PIPE
 
-PIPE is a descriptor that closes when the worker ends, or stops this process. The outcome goes into
-`outcome.json`, if that can be written, and into the exit code (`record.EXITS`).
+PIPE is a descriptor that closes when the worker ends, or stops this process. The outcome goes into the
+database, if that answers, and into the exit code (`record.EXITS`).
 """
 
 from __future__ import annotations
@@ -16,54 +16,67 @@ import sys
 import threading
 import time
 import traceback
-from pathlib import Path
 from typing import Any
 
-from entail.data.stored import read_json
-from entail.data.writing import write_text
-from entail.errors import DataError, EntailError, JobError
+from entail.data.stored import parse_as
+from entail.errors import DatabaseError, EntailError, JobError
 from entail.jobs.candidates import compare_with_active, cross_validate
 from entail.jobs.events import EventWriter
-from entail.jobs.folder import JobFolder, staging_folder
+from entail.jobs.handle import JobHandle, staging_folder
+from entail.jobs.locks import machine_of
 from entail.jobs.record import EXITS, Outcome, make_outcome, outcome_of_error
 from entail.progress import Progress
 from entail.settings import load_settings
+from entail.training.loop.task import Event
 from entail.training.method import Run, method
 from entail.trees.review.decisions import read_source
+from entail.trees.store.database import sqlite_file
 
 _ORPHAN_TIMEOUT = 30.0
 """Seconds in which a training without a worker has to write its checkpoint."""
 
 _PROGRESS_EVERY = 0.25
 
+_ASK_EVERY = 0.25
+"""Seconds between two looks for a request to cancel."""
+
+_OUTCOME_WITHIN = 30.0
+"""Seconds in which an outcome is written to a database that does not answer."""
+
+_PUSH_SHARE = 0.05
+"""Largest share of the time for which a training waits until its checkpoints are with all machines."""
+
 
 class Attempt:
-    """One attempt at the job of a folder, given by its number."""
+    """One attempt at a job, given by its number."""
 
-    def __init__(self, folder: Path, attempt: int, *, checkpoint_seconds: float = 30.0) -> None:
-        self.job = JobFolder(folder)
-        self.attempt = attempt
+    def __init__(self, job: JobHandle, *, checkpoint_seconds: float = 30.0) -> None:
+        self.job = job
+        self.attempt = job.attempt
         self.checkpoint_seconds = checkpoint_seconds
         self.orphaned = threading.Event()
         self._last_progress, self._what = float("-inf"), ""
+        self._last_look, self._is_cancelled = float("-inf"), False
+        self._next_push = time.monotonic() + checkpoint_seconds
         models = load_settings().models_dir
-        self._staged = staging_folder(models, self.job.spec.id) / self.job.spec.name
-        self._target = models / self.job.spec.name
+        self._spec = job.spec
+        self._staged = staging_folder(models, job.id) / self._spec.name
+        self._target = models / self._spec.name
 
     def run(self) -> Outcome:
         """Train, compare, publish the model; every error becomes an outcome."""
-        events = EventWriter(self.job.events, attempt=self.attempt)
+        events = EventWriter(self.job.add_events, attempt=self.attempt)
         try:
             # An earlier attempt may have been killed before it wrote its outcome.
-            done = (
-                self.job.read("result.json", dict[str, Any]) if self._is_published() else self._train(events)
-            )
+            done = self._published_result() or self._train(events)
             outcome = Outcome(self.attempt, "done", result=done["result"], evaluation=done["evaluation"])
         except BaseException as error:
             # On a full disk the log cannot be written.
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
-            if self.job.cancel_request is not None:
+            self._last_look = float("-inf")
+            stopped = self.stop()
+            if stopped and self._is_cancelled:
                 outcome = make_outcome(self.attempt, "cancelled")
             elif self.orphaned.is_set():
                 outcome = make_outcome(self.attempt, "stopped_worker")
@@ -74,18 +87,23 @@ class Attempt:
 
     def stop(self) -> bool:
         """Return whether to stop: a user cancelled the job, or the worker is gone."""
-        return self.orphaned.is_set() or self.job.cancel_request is not None
+        if not self._is_cancelled and time.monotonic() - self._last_look >= _ASK_EVERY:
+            self._last_look = time.monotonic()
+            with contextlib.suppress(DatabaseError):
+                self._is_cancelled = self.job.cancel_request is not None
+        return self.orphaned.is_set() or self._is_cancelled
 
     def _train(self, events: EventWriter) -> dict[str, Any]:
-        """Return the content of `result.json`: result of the method, comparison with the active model."""
-        spec = self.job.spec
+        """Return the result of the method, and its comparison with the active model."""
+        spec = self._spec
         if self._target.exists():
             raise JobError(
                 f"a model called {spec.name!r} exists meanwhile; submit the job again under another name"
             )
         trainer = method(spec.method)
         config = trainer.make_config(spec.config)
-        data = read_source(trainer.make_source(spec.source), keep=self.job.path)
+        self.job.pull_checkpoint()
+        data = read_source(trainer.make_source(self.job.source_values()), keep=self.job.path)
         shutil.rmtree(self._staged.parent, ignore_errors=True)
         self._staged.parent.mkdir(parents=True)
         run = Run(
@@ -94,10 +112,14 @@ class Attempt:
             device=spec.device,
             checkpoint_seconds=self.checkpoint_seconds,
             progress=self._report,
-            watch=events,
+            watch=lambda event: self._watch(events, event),
             stop=self.stop,
         )
-        result = {**trainer.train(data, config, run), "name": spec.name}
+        try:
+            result = {**trainer.train(data, config, run), "name": spec.name}
+        except EntailError:
+            self.job.push_checkpoint()
+            raise
         if not self._staged.is_dir():
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
         comparison, premises = None, getattr(data, "given", None)
@@ -112,9 +134,18 @@ class Attempt:
             failure = f"it could not be compared with the active model: {error}"
             result["warnings"] = [*result.get("warnings", ()), failure]
         done = {"result": result, "evaluation": comparison.to_json() if comparison is not None else None}
-        write_text(self.job.path / "result.json", json.dumps(done, ensure_ascii=False))
+        self.job.write_attempt(result=done)
         self._publish()
         return done
+
+    def _watch(self, events: EventWriter, event: Event) -> None:
+        """Write an event, and let all machines read the checkpoints now and then."""
+        events(event)
+        if (begun := time.monotonic()) >= self._next_push:
+            with contextlib.suppress(EntailError):  # it is tried again
+                self.job.push_checkpoint()
+            now = time.monotonic()
+            self._next_push = now + max(self.checkpoint_seconds, (now - begun) / _PUSH_SHARE)
 
     def _publish(self) -> None:
         """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""
@@ -123,20 +154,24 @@ class Attempt:
                 with file.open("rb") as opened:
                     os.fsync(opened.fileno())
         at = self._staged.stat()
-        write_text(self.job.path / "placed.json", json.dumps([at.st_dev, at.st_ino]))
+        self.job.write_attempt(placed={"machine": machine_of(self.job.folder), "at": [at.st_dev, at.st_ino]})
         try:
             self._staged.rename(self._target)
         except OSError as error:
             raise JobError(f"the model cannot be moved to {self._target.parent}: {error}") from error
         shutil.rmtree(self._staged.parent, ignore_errors=True)
 
-    def _is_published(self) -> bool:
+    def _published_result(self) -> dict[str, Any] | None:
+        """Return the result of an earlier attempt whose model is published, None without one."""
+        row = self.job.row
+        if row.placed is None or row.result is None:
+            return None
         try:
-            published = read_json(self.job.path / "placed.json", object)
             at = self._target.stat()
-        except (OSError, DataError):
-            return False
-        return bool(published == [at.st_dev, at.st_ino])
+            placed = {"machine": machine_of(self.job.folder), "at": [at.st_dev, at.st_ino]}
+            return parse_as(dict[str, Any], row.result) if json.loads(row.placed) == placed else None
+        except (OSError, ValueError):
+            return None
 
     def _report(self, progress: Progress) -> None:
         now = time.monotonic()
@@ -147,22 +182,29 @@ class Attempt:
         self.job.write_progress(progress)
 
 
-def finish(job: JobFolder, outcome: Outcome) -> int:
-    """Write the outcome, if the disk allows, and return the exit code."""
-    try:
-        job.write_outcome(outcome)
-    except DataError as error:
-        with contextlib.suppress(OSError):
-            sys.stderr.write(f"{error}\n")
-        if outcome.state == "done":
-            return EXITS["disk_full"]
+def finish(job: JobHandle, outcome: Outcome) -> int:
+    """Write the outcome, if the database answers in time, and return the exit code."""
+    is_server = sqlite_file(job.settings.database_url) is None
+    deadline = time.monotonic() + (_OUTCOME_WITHIN if is_server else 0.0)
+    while True:
+        try:
+            job.write_outcome(outcome)
+            break
+        except EntailError as error:
+            if not isinstance(error, DatabaseError) or time.monotonic() >= deadline:
+                with contextlib.suppress(OSError):
+                    sys.stderr.write(f"{error}\n")
+                if outcome.state == "done":
+                    return EXITS["refused" if is_server else "disk_full"]
+                break
+        time.sleep(1.0)
     return 0 if outcome.state == "done" or outcome.ending is None else EXITS[outcome.ending]
 
 
 def main(arguments: list[str]) -> int:
     """Run one attempt."""
-    folder, attempt, pipe = Path(arguments[0]), int(arguments[1]), int(arguments[2])
-    work = Attempt(folder, attempt)
+    job_id, attempt, pipe = arguments[0], int(arguments[1]), int(arguments[2])
+    work = Attempt(JobHandle(job_id, load_settings(), attempt=attempt))
 
     def watch_worker() -> None:
         os.read(pipe, 1)

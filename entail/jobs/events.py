@@ -1,4 +1,4 @@
-"""Events of a training: an append-only file of one JSON object per line, and rows for charts.
+"""Events of a training: JSON objects that are appended to its job, and rows for charts.
 
 ===============  ======================================================================================
 `kind`           further fields, in addition to `at` (seconds since 1970) and `attempt`
@@ -11,8 +11,6 @@
 `warning`        `step`, `text`
 `end`            `state`, `ending`, `what`
 ===============  ======================================================================================
-
-Incomplete lines of killed processes are skipped.
 """
 
 from __future__ import annotations
@@ -23,32 +21,31 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from entail.data.reading import open_regular
 from entail.data.stored import parse_as
+from entail.errors import DatabaseError
 from entail.training.loop.task import Event
 
 EVERY = 1.0
-"""Seconds between two `step` lines; each holds the means over the steps since the last one."""
+"""Seconds between two `step` events; each holds the means over the steps since the last one."""
 
-_READ_AT_ONCE = 1 << 22
+_MOST_UNSENT = 10_000
 
 
 class EventWriter:
-    """Writer of the events of an attempt; a file that cannot be written does not stop the training."""
+    """Writer of the events of an attempt; a database that does not answer gets them later."""
 
-    def __init__(self, file: Path, *, attempt: int, every: float = EVERY) -> None:
-        self._file, self._attempt, self._every = file, attempt, every
+    def __init__(
+        self, append: Callable[[Sequence[str]], None], *, attempt: int, every: float = EVERY
+    ) -> None:
+        self._append, self._attempt, self._every = append, attempt, every
+        self._unsent: list[str] = []
         self._first: tuple[int, float] | None = None
         self._last = float("-inf")
         self._sums: dict[str, float] = {}
         self._over = 0
-        # An earlier attempt may have been killed within a line; a blank one is skipped.
-        with contextlib.suppress(OSError), file.open("a", encoding="utf-8") as opened:
-            opened.write("\n")
         self.write("begin")
 
     def __call__(self, event: Event) -> None:
@@ -60,11 +57,12 @@ class EventWriter:
             self._step(event)
 
     def write(self, kind: str, **fields: object) -> None:
-        """Append one line."""
+        """Append one event."""
         event = {"kind": kind, "at": round(time.time(), 3), "attempt": self._attempt, **_finite(fields)}
-        # On a full disk the checkpoint fails, with a clear error.
-        with contextlib.suppress(OSError), self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
+        self._unsent = [*self._unsent[-_MOST_UNSENT:], json.dumps(event)]
+        with contextlib.suppress(DatabaseError):
+            self._append(self._unsent)
+            self._unsent = []
 
     def _step(self, event: Event) -> None:
         now = time.perf_counter()
@@ -93,24 +91,24 @@ class EventWriter:
         self._sums, self._over, self._last = {}, 0, now
 
 
-class EventFile:
-    """Cached reader of an event file: each line is read once, for all sessions.
+class EventLog:
+    """Cached reader of a job's events: each is read once, for all sessions.
 
     Every second step is dropped once there are more than `most`.
     """
 
-    def __init__(self, file: Path, *, most: int = 4000) -> None:
-        self._file, self._most = file, most
+    def __init__(self, read: Callable[[int], Sequence[tuple[int, str]]], *, most: int = 4000) -> None:
+        self._read, self._most = read, most
         self._cached: list[Mapping[str, Any]] = []
-        self._offset = 0
+        self._last = 0
         self._lock = threading.Lock()
 
     def events(self) -> list[Mapping[str, Any]]:
         """Return the events up to now without replayed ones."""
         with self._lock:
-            while (batch := read_events(self._file, after=self._offset))[1] > self._offset:
-                self._offset = batch[1]
-                self._cached = drop_replayed([*self._cached, *batch[0]])
+            while batch := self._read(self._last):
+                self._last = batch[-1][0]
+                self._cached = drop_replayed([*self._cached, *parse_events(text for _, text in batch)])
                 steps = [event["step"] for event in self._cached if event["kind"] == "step"]
                 if len(steps) > self._most:
                     gone = set(steps[-2::-2])
@@ -118,22 +116,15 @@ class EventFile:
             return list(self._cached)
 
 
-def read_events(file: Path, *, after: int = 0) -> tuple[list[Mapping[str, Any]], int]:
-    """Return the events after an offset, and the offset to continue from; nothing without a file."""
-    try:
-        with open_regular(file) as opened:
-            opened.seek(after)
-            content = opened.read(_READ_AT_ONCE)
-    except OSError:
-        return [], after
-    whole = content[: content.rfind(b"\n") + 1]
+def parse_events(contents: Iterable[str | bytes]) -> list[Mapping[str, Any]]:
+    """Return the events of some texts without those that cannot be read."""
     events: list[Mapping[str, Any]] = []
-    for line in whole.splitlines():
+    for content in contents:
         with contextlib.suppress(ValueError):
-            event = parse_as(dict[str, Any], line)
+            event = parse_as(dict[str, Any], content)
             if "kind" in event:
                 events.append(event)
-    return events, after + len(whole)
+    return events
 
 
 def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -6,34 +6,34 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import secrets
-import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
+from entail.data.artifacts import open_artifacts
 from entail.data.private import create_private, make_folder
-from entail.data.reading import log_tail, size_of
-from entail.data.writing import write_bytes, write_text
+from entail.data.reading import size_of
+from entail.data.stored import parse_as
+from entail.data.writing import write_bytes
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
-from entail.jobs.folder import JobFolder, is_locked, list_workers, lock_file, staging_folder
+from entail.jobs.earlier import import_folders
+from entail.jobs.handle import SILENCE, JobHandle, columns_of
+from entail.jobs.locks import home_of, is_locked, lock_file, machine_of
 from entail.jobs.record import RESUMABLE, TODO, Job, JobSpec, Status, Worker
 from entail.progress import ProgressCallback
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import Method, method
 from entail.trees.review.decisions import check_name, read_source
+from entail.trees.store.state import JobRow, State, open_state
 
-_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_TIMEOUT = 20.0
 _INPUTS = "given"
 _START_EVERY = 10.0
 
@@ -49,14 +49,23 @@ class Jobs:
 
     A job is named by its id, or by a beginning of the id that no other job has. Methods raise
     `UnknownJobError` if there is no such job, `JobError` if it cannot be read or changed, and `DemoError` if
-    they would change something in a demo.
+    they would change something in a demo. All raise `DatabaseError` if the database does not answer.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or load_settings()
         self.folder = self.settings.jobs_dir.absolute()
-        self._folders: dict[str, JobFolder] = {}
+        self._handles: dict[str, JobHandle] = {}
+        self._unimported: dict[str, str] | None = None
         self._last_start = float("-inf")
+
+    @property
+    def state(self) -> State:
+        """Rows of the installation; jobs of earlier versions are read into them first."""
+        state = open_state(self.settings.database_url)
+        if self._unimported is None:
+            self._unimported = {} if is_demo() else import_folders(self.folder, state)
+        return state
 
     def submit(
         self,
@@ -105,15 +114,9 @@ class Jobs:
             device=device,
         )
         check_data(trainer, config, source, progress=progress)
-        with self._lock_submission():
-            for other in self.jobs():
-                if other.open and other.name.lower() == name.lower():
-                    raise JobError(
-                        f"job {other.id}, which is {other.state}, trains a model called {other.name!r}; take "
-                        "another name"
-                    )
-            check_name(name, self.names_taken())
-            self._create(spec, Status(state="queued", since=now, queued=now))
+        self._require_free(name)
+        check_name(name, self.names_taken())
+        self._create(spec, Status(state="queued", since=now, queued=now))
         self.start_worker()
         return self.job(spec.id)
 
@@ -127,7 +130,7 @@ class Jobs:
 
     def job(self, job_id: str) -> Job:
         """Return a job as it is now."""
-        job = self.folder_of(job_id).load()
+        job = self.handle(job_id).load()
         if job.state != "queued":
             return job
         return replace(job, queue_position=1 + sum(_order(other) < _order(job) for other in self.queued()))
@@ -142,29 +145,32 @@ class Jobs:
         A job that is neither queued nor running stays as it is.
         """
         refuse_in_demo("a training cannot be cancelled")
-        folder = self.folder_of(job_id)
-        folder.load()
+        handle = self.handle(job_id)
+        handle.load()
         now = datetime.now(UTC)
-        with folder.lock_status() as status:
-            if status.state in ("queued", "running"):
-                write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
-            if status.state == "queued":
-                status = replace(
-                    status,
-                    state="cancelled",
-                    since=now,
-                    ending="cancelled",
-                    what="it was cancelled before it started",
-                    todo=TODO["cancelled"],
-                )
-                folder.write_status(status)
-        return self.job(folder.path.name)
+
+        def cancelled(status: Status) -> Status | None:
+            if status.state == "running":
+                return status
+            if status.state != "queued":
+                return None
+            return replace(
+                status,
+                state="cancelled",
+                since=now,
+                ending="cancelled",
+                what="it was cancelled before it started",
+                todo=TODO["cancelled"],
+            )
+
+        handle.change(cancelled, cancel=json.dumps({"by": by, "at": now.isoformat()}))
+        return self.job(handle.id)
 
     def resume(self, job_id: str) -> Job:
         """Queue a job again that was cancelled, failed or interrupted, to continue from its checkpoint."""
         refuse_in_demo("a training cannot be resumed")
-        folder = self.folder_of(job_id)
-        job = folder.load()
+        handle = self.handle(job_id)
+        job = handle.load()
         trainer = method(job.spec.method)
         try:
             trainer.make_config(job.spec.config)
@@ -173,33 +179,35 @@ class Jobs:
             raise JobError(
                 f"job {job.id} cannot be resumed: {error}; submit it again with settings of this version"
             ) from error
-        with self._lock_submission():
-            if job.resumable:
-                # Its own model may be there: it was killed after the training, before it wrote its outcome.
-                own = {job.name} if (folder.path / "placed.json").exists() else set()
-                check_name(job.name, self.names_taken() - own)
-            with folder.lock_status() as status:
-                if status.state not in RESUMABLE:
-                    raise JobError(
-                        f"job {job.id} is {job.state}: expected a cancelled, failed or interrupted one"
-                    )
-                (folder.path / "cancel.json").unlink(missing_ok=True)
-                now = datetime.now(UTC)
-                folder.write_status(Status("queued", now, now, attempt=status.attempt, seconds=job.seconds))
+        if job.resumable:
+            # Its own model may be there: it was killed after the training, before it wrote its outcome.
+            own = {job.name} if handle.row.placed else set()
+            check_name(job.name, self.names_taken() - own)
+
+        def queued(status: Status) -> Status:
+            if status.state not in RESUMABLE:
+                raise JobError(
+                    f"job {job.id} is {status.state}: expected a cancelled, failed or interrupted one"
+                )
+            now = datetime.now(UTC)
+            return Status("queued", now, now, attempt=status.attempt, seconds=job.seconds)
+
+        handle.change(queued, cancel=None)
         self.start_worker()
         return self.job(job.id)
 
     def delete(self, job_id: str) -> None:
         """Remove a job with its checkpoints, log and events; the model it trained stays."""
         refuse_in_demo("a training cannot be deleted")
-        folder = self.folder_of(job_id)
+        handle = self.handle(job_id)
         try:
-            job = folder.load()
+            job = handle.load()
         except JobError:
             job = None
         if job is not None and job.open:
             raise JobError(f"job {job.id} is {job.state}; cancel it first")
-        self._discard(folder.path.name)
+        handle.remove()
+        self._handles.pop(handle.id, None)
         self._prune_inputs()
 
     def keep_file(self, name: str, content: bytes) -> Path:
@@ -210,19 +218,25 @@ class Jobs:
 
     def list_events(self, job_id: str) -> list[Mapping[str, Any]]:
         """Return the events of a training without replayed ones, cheaply for repeated calls."""
-        return self.folder_of(job_id).reader.events()
+        return self.handle(job_id).reader.events()
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB, secrets masked."""
-        return log_tail(self.folder_of(job_id).log, lines=lines)
+        return self.handle(job_id).read_log(lines=lines)
 
     def disk(self, job_id: str) -> int:
-        """Return the size of a job on disk in bytes, with checkpoints."""
-        return size_of(self.folder_of(job_id).path)
+        """Return the size of a job on the disk of this machine in bytes, with checkpoints."""
+        return size_of(self.handle(job_id).path)
 
     def workers(self) -> list[Worker]:
         """Return the workers of all machines, dead ones too."""
-        return list_workers(self.folder)
+        workers = []
+        for machine, content, silence in self.state.workers():
+            with contextlib.suppress(ValueError):
+                is_here = machine == machine_of(self.folder)
+                alive = is_locked(lock_file(self.folder)) if is_here else silence < SILENCE
+                workers.append(replace(parse_as(Worker, content), alive=alive))
+        return workers
 
     def ensure_worker(self) -> bool:
         """Start a worker if jobs wait and this machine has none; return whether it was started.
@@ -245,32 +259,34 @@ class Jobs:
         folders = {
             path.name for folder in self.settings.model_dirs if folder.is_dir() for path in folder.iterdir()
         }
-        return folders | {entry.name for entry in catalogue()} | {job.name for job in self.jobs() if job.open}
+        # Models of other machines' jobs may not be here.
+        is_shared = self.settings.artifacts is not None
+        elsewhere = {job.name for job in self.jobs() if job.open or (is_shared and job.state == "done")}
+        return folders | {entry.name for entry in catalogue()} | elsewhere
 
-    def folder_of(self, job_id: str) -> JobFolder:
-        """Return a job's folder, by its id or the beginning of it."""
-        if _ID.fullmatch(job_id) and (self.folder / job_id).is_dir():
-            return self._folders.setdefault(job_id, JobFolder(self.folder / job_id))
-        fitting = [full_id for full_id in self._ids() if job_id and full_id.startswith(job_id)]
-        if len(fitting) == 1:
-            return self.folder_of(fitting[0])
+    def handle(self, job_id: str) -> JobHandle:
+        """Return access to a job, by its id or the beginning of it."""
+        if (handle := self._handles.get(job_id)) is not None:
+            return handle
+        ids = [*self.state.job_ids(job_id), *(self._unimported or {})] if job_id else []
+        fitting = [full_id for full_id in ids if full_id.startswith(job_id)]
+        if len(fitting) == 1 or job_id in fitting:
+            full_id = job_id if job_id in fitting else fitting[0]
+            return self._handles.setdefault(full_id, JobHandle(full_id, self.settings))
         hint = f"{len(fitting)} ids begin so" if fitting else "`entail jobs list` shows all jobs"
         raise UnknownJobError(f"no job has the id {job_id!r}; {hint}")
 
-    def _ids(self) -> list[str]:
-        if not self.folder.is_dir():
-            return []
-        return [folder.name for folder in self.folder.iterdir() if _ID.fullmatch(folder.name)]
-
     def _load_all(self) -> tuple[list[Job], dict[str, str]]:
         jobs: list[Job] = []
-        unreadable: dict[str, str] = {}
-        for job_id in self._ids():
+        rows, left = self.state.jobs(), self._unimported or {}
+        unreadable = {job_id: why for job_id, why in left.items() if (self.folder / job_id).exists()}
+        for row in rows:
             try:
-                jobs.append(self.folder_of(job_id).load())
+                jobs.append(self._handles.setdefault(row.id, JobHandle(row.id, self.settings)).load(row))
+            except UnknownJobError:  # it was deleted meanwhile
+                continue
             except JobError as error:
-                if (self.folder / job_id).is_dir():  # else it was deleted meanwhile
-                    unreadable[job_id] = str(error)
+                unreadable[row.id] = str(error)
         queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
         positions = {job.id: position for position, job in enumerate(queued, start=1)}
         # Ids of one second are in random order.
@@ -278,44 +294,50 @@ class Jobs:
         return [replace(job, queue_position=positions.get(job.id)) for job in jobs], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:
-        """Write a job's folder in one move."""
-        unfinished = self.folder / f".new-{spec.id}"
+        store, inputs = open_artifacts(self.settings), dict[str, str]()
         try:
-            make_folder(unfinished)
-            write_text(unfinished / "spec.json", json.dumps(spec.to_json(), indent=1, ensure_ascii=False))
-            JobFolder(unfinished).write_status(status)
-            unfinished.rename(self.folder / spec.id)
-        except (OSError, DataError) as error:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise JobError(f"the job cannot be written: {error}") from error
+            if store is not None:
+                for number, path in enumerate(_paths_of(spec.source)):
+                    inputs[path] = f"jobs/{spec.id}/inputs/{number}.tar"
+                    store.push([Path(path)], inputs[path])
+            row = JobRow(
+                id=spec.id,
+                name=spec.name.lower(),
+                spec=json.dumps(spec.to_json()),
+                home=None if store is not None else home_of(self.folder),
+                inputs=json.dumps(inputs),
+                **columns_of(status),
+            )
+            if not self.state.add_job(row):
+                self._require_free(spec.name)
+                raise JobError("another process submitted such a job at the same moment; try again")
+        except BaseException:
+            if store is not None:
+                store.remove(f"jobs/{spec.id}")
+            raise
 
-    def _discard(self, job_id: str) -> None:
-        gone = self.folder / f".deleted-{job_id}"
-        try:
-            (self.folder / job_id).rename(gone)
-        except OSError as error:
-            raise JobError(f"job {job_id} cannot be deleted: {error}") from error
-        self._folders.pop(job_id, None)
-        shutil.rmtree(gone, ignore_errors=True)
-        shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
+    def _require_free(self, name: str) -> None:
+        for job in self.jobs():
+            if job.open and job.name.lower() == name.lower():
+                raise JobError(
+                    f"job {job.id}, which is {job.state}, trains a model called {job.name!r}; take another "
+                    "name"
+                )
 
     def _prune_inputs(self) -> None:
-        values = [value for job in self.jobs() for value in job.spec.source.values()]
-        used = [str(path) for value in values for path in (value if isinstance(value, list) else [value])]
-        prune(self.folder / _INPUTS, used)
+        prune(self.folder / _INPUTS, [path for job in self.jobs() for path in _texts_of(job.spec.source)])
 
-    def _lock_submission(self) -> AbstractContextManager[object]:
-        from filelock import FileLock, Timeout
 
-        file = self.folder / "submit.lock"
-        try:
-            make_folder(self.folder)
-            return FileLock(file, timeout=_TIMEOUT).acquire()
-        except (Timeout, OSError) as error:
-            raise JobError(
-                f"jobs cannot be written into {self.folder} ({error}); try again, or let this user write "
-                f"there, {file.name} included"
-            ) from error
+def _texts_of(source: Mapping[str, Any]) -> list[str]:
+    return [
+        str(text) for value in source.values() for text in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _paths_of(source: Mapping[str, Any]) -> list[str]:
+    """Return the files and folders that a source names."""
+    paths = map(Path, dict.fromkeys(_texts_of(source)))
+    return [str(path) for path in paths if path.is_absolute() and path.exists()]
 
 
 def _order(job: Job) -> tuple[datetime, str]:

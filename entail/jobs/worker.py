@@ -1,6 +1,6 @@
 """Worker of a machine: takes jobs from the queue, runs each in a process of its own.
 
-It locks `workers/<machine>.lock` while it lives, and writes heartbeats into `workers/<machine>.json`.
+It locks `workers/<machine>.lock` while it lives, and writes heartbeats into the database.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import IO
 
 from entail.data.private import create_private, make_folder
-from entail.data.writing import write_text
-from entail.errors import DataError, EntailError, JobError
-from entail.jobs.folder import BEAT, JobFolder, acquire, lock_file
+from entail.errors import DatabaseError, EntailError
+from entail.jobs.handle import BEAT, JobHandle
 from entail.jobs.jobs import Jobs, ensure_worker, python_path
+from entail.jobs.locks import acquire, home_of, lock_file, machine_of
 from entail.jobs.record import Outcome, Status, Worker, make_outcome, oom_kills, outcome_of_exit
 from entail.settings import refuse_in_demo
 
@@ -38,7 +38,13 @@ TERMINATE_AFTER = 20.0
 KILL_AFTER = 5.0
 """Seconds after SIGTERM until SIGKILL."""
 
+FINISH_WITHIN = 50.0
+"""Seconds in which an outcome is written to a database that did not answer."""
+
 _POLL = 0.1
+
+_ASK_EVERY = 0.5
+"""Seconds between two looks for a request to cancel."""
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks for queued jobs."""
@@ -46,8 +52,8 @@ _LOOK_EVERY = 1.0
 _log = logging.getLogger(__name__)
 
 
-Spawn = Callable[[JobFolder, int, int, int], subprocess.Popen[bytes]]
-"""Starts the training process of a job: folder, attempt, descriptors of lock and pipe to hand down."""
+Spawn = Callable[[JobHandle, int, int, int], subprocess.Popen[bytes]]
+"""Starts the training process of a job: handle, attempt, descriptors of lock and pipe to hand down."""
 
 
 def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
@@ -64,18 +70,20 @@ def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
     if lock is None:
         return False
     try:
-        _WorkerLoop(jobs, file.with_suffix(".json"), idle=idle, at_once=at_once).run()
+        _WorkerLoop(jobs, idle=idle, at_once=at_once).run()
     finally:
         os.close(lock)
     # A job submitted while this worker ended must not wait forever.
-    if idle is not None and jobs.queued():
+    if idle is not None and jobs.state.queued_ids(home_of(jobs.folder)):
         ensure_worker(jobs.folder, idle=idle)
     return True
 
 
 class _WorkerLoop:
-    def __init__(self, jobs: Jobs, file: Path, *, idle: float | None, at_once: int) -> None:
-        self._jobs, self._file, self._idle = jobs, file, idle
+    def __init__(self, jobs: Jobs, *, idle: float | None, at_once: int) -> None:
+        self._jobs, self._idle = jobs, idle
+        self._home, self._machine = home_of(jobs.folder), machine_of(jobs.folder)
+        self._last_beat = float("-inf")
         self._self = Worker(platform.node(), os.getpid(), datetime.now(UTC), at_once)
         self._threads: dict[str, threading.Thread] = {}
         self._last_work = time.monotonic()
@@ -92,32 +100,37 @@ class _WorkerLoop:
             signal.signal(signal.SIGTERM, before)
         for thread in self._threads.values():
             thread.join(TERMINATE_AFTER + 2 * KILL_AFTER)
-        self._file.unlink(missing_ok=True)
+        with contextlib.suppress(DatabaseError):
+            self._jobs.state.delete_worker(self._machine)
 
     def _look(self) -> bool:
         """Start queued jobs and write a heartbeat; return whether to go on."""
         self._threads = {job_id: thread for job_id, thread in self._threads.items() if thread.is_alive()}
-        for job in self._jobs.queued():
-            if len(self._threads) < self._self.jobs and job.id not in self._threads:
-                self._threads[job.id] = threading.Thread(target=self._work, args=(job.id,), daemon=True)
-                self._threads[job.id].start()
+        try:
+            for job_id in self._jobs.state.queued_ids(self._home):
+                if len(self._threads) < self._self.jobs and job_id not in self._threads:
+                    self._threads[job_id] = threading.Thread(target=self._work, args=(job_id,), daemon=True)
+                    self._threads[job_id].start()
+            at = tuple(sorted(self._threads))
+            if at != self._self.at or time.monotonic() - self._last_beat >= BEAT:
+                self._self, self._last_beat = replace(self._self, at=at), time.monotonic()
+                self._jobs.state.write_worker(self._machine, json.dumps(self._self.to_json()))
+        except DatabaseError as error:
+            _log.error("%s", error)
         if self._threads:
             self._last_work = time.monotonic()
-        content = replace(self._self, at=tuple(sorted(self._threads))).to_json()
-        with contextlib.suppress(DataError):
-            write_text(self._file, json.dumps(content))
         return self._idle is None or time.monotonic() - self._last_work < self._idle
 
     def _work(self, job_id: str) -> None:
         try:
-            status = run_job(self._jobs.folder_of(job_id), stopping=self._stopping.is_set)
+            status = run_job(JobHandle(job_id, self._jobs.settings), stopping=self._stopping.is_set)
             if status is not None:
                 _log.info("job %s: %s %s", job_id, status.state, status.what or "")
         except EntailError as error:
             _log.error("job %s: %s", job_id, error)
 
 
-def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None = None) -> Status | None:
+def run_job(job: JobHandle, *, stopping: Callable[[], bool], spawn: Spawn | None = None) -> Status | None:
     """Run a queued job and return its final status; None if another worker has it or it is not queued.
 
     Args:
@@ -128,19 +141,22 @@ def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None
     Raises:
         JobError: If the job cannot be read or changed.
     """
+    job.make_folder()
     lock = acquire(job.lock)
     if lock is None:
         return None
     try:
-        status = _start(job)
+        status = job.claim(_start)
         if status is None:
             return None
-        return job.finish(_attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child))
+        outcome = _attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child)
+        job.push_log()
+        return _finish(job, outcome)
     finally:
         os.close(lock)
 
 
-def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
+def spawn_child(job: JobHandle, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
     """Start `entail.jobs.child` in a session of its own, with a lower priority than everything else."""
     threads = str(max(1, (os.cpu_count() or 1) // 2))
     environment = {
@@ -158,7 +174,7 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
         log.write(f"-- attempt {attempt}, {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n".encode())
         log.flush()
         process = subprocess.Popen(
-            [sys.executable, "-m", "entail.jobs.child", str(job.path), str(attempt), str(pipe)],
+            [sys.executable, "-m", "entail.jobs.child", job.id, str(attempt), str(pipe)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -181,25 +197,27 @@ def lower_priority(pid: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
 
 
-def _start(job: JobFolder) -> Status | None:
-    """Set a queued job to running; return its status, None if it is not queued any more."""
-    with job.lock_status() as status:
-        if status.state != "queued":
-            return None
-        now = datetime.now(UTC)
-        attempt, host, pid = status.attempt + 1, platform.node(), os.getpid()
-        started = Status(
-            "running", now, status.queued, attempt, host, pid, started=now, seconds=status.seconds
-        )
-        job.beat()
-        for name in ("progress.json", "cancel.json"):
-            (job.path / name).unlink(missing_ok=True)
-        job.write_status(started)
-    return started
+def _start(status: Status) -> Status:
+    """Return the status of the next attempt at a queued job."""
+    now, attempt = datetime.now(UTC), status.attempt + 1
+    host, pid = platform.node(), os.getpid()
+    return Status("running", now, status.queued, attempt, host, pid, started=now, seconds=status.seconds)
+
+
+def _finish(job: JobHandle, outcome: Outcome) -> Status:
+    """Write the outcome; a database that does not answer is asked again, as long as the lease lasts."""
+    deadline = time.monotonic() + FINISH_WITHIN
+    while True:
+        try:
+            return job.finish(outcome)
+        except DatabaseError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_LOOK_EVERY)
 
 
 def _attempt(
-    job: JobFolder, started: Status, lock: int, *, stopping: Callable[[], bool], spawn: Spawn
+    job: JobHandle, started: Status, lock: int, *, stopping: Callable[[], bool], spawn: Spawn
 ) -> Outcome:
     before = oom_kills()
     reading, writing = os.pipe()
@@ -210,9 +228,8 @@ def _attempt(
             return make_outcome(started.attempt, "error", f"no process could be started: {error}")
         finally:
             os.close(reading)
-        with contextlib.suppress(JobError), job.lock_status() as status:
-            if status.attempt == started.attempt:
-                job.write_status(replace(status, pid=process.pid))
+        with contextlib.suppress(EntailError):
+            job.change(lambda now: replace(now, pid=process.pid) if now.attempt == started.attempt else None)
         code = _wait(job, process, pipe, stopping)
         stopped = pipe.closed
     outcome = job.outcome
@@ -227,19 +244,24 @@ def _attempt(
 
 
 def _wait(
-    job: JobFolder, process: subprocess.Popen[bytes], pipe: IO[bytes], stopping: Callable[[], bool]
+    job: JobHandle, process: subprocess.Popen[bytes], pipe: IO[bytes], stopping: Callable[[], bool]
 ) -> int:
     """Wait for the end and return the exit code; the pipe is closed to stop the process."""
-    last_beat, stop_since = 0.0, None
+    last_beat, last_look, stop_since = 0.0, 0.0, None
     signals = [(TERMINATE_AFTER, signal.SIGTERM), (TERMINATE_AFTER + KILL_AFTER, signal.SIGKILL)]
     while (code := process.poll()) is None:
         now = time.monotonic()
-        if now - last_beat >= BEAT:
-            job.beat()
-            last_beat = now
+        with contextlib.suppress(DatabaseError):
+            if now - last_beat >= BEAT:
+                last_beat = now
+                if not job.beat():  # another machine may have the job
+                    pipe.close()
+            if stop_since is None and now - last_look >= _ASK_EVERY:
+                last_look = now
+                stop_since = now if job.cancel_request is not None else None
         if stopping():
             pipe.close()
-        if stop_since is None and (pipe.closed or job.cancel_request is not None):
+        if stop_since is None and pipe.closed:
             stop_since = now
         if stop_since is not None and signals and now - stop_since >= signals[0][0]:
             with contextlib.suppress(ProcessLookupError, PermissionError):

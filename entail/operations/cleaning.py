@@ -20,7 +20,7 @@ from entail.data.reading import size_of
 from entail.encoders.catalogue import catalogue
 from entail.errors import DataError, EntailError, SettingsError
 from entail.index.store import describe_store, remove_store
-from entail.jobs.folder import JobFolder, staging_folder
+from entail.jobs.handle import JobHandle, staging_folder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import OPEN
 from entail.operations.logs import logs
@@ -134,7 +134,7 @@ def _remove(item: Removable, jobs: Jobs) -> None:
         case "vectors":
             remove_store(item.path)
         case "checkpoints":
-            _remove_checkpoints(jobs.folder_of(item.path.parent.name))
+            _remove_checkpoints(jobs.handle(item.path.parent.name))
         case "logs":
             item.path.write_bytes(b"")  # its writers append
         case "leftovers" if item.path.is_dir():
@@ -143,10 +143,10 @@ def _remove(item: Removable, jobs: Jobs) -> None:
             item.path.unlink()
 
 
-def _remove_checkpoints(job: JobFolder) -> None:
-    with job.lock_status() as status:
+def _remove_checkpoints(job: JobHandle) -> None:
+    with job.locked() as status:
         if status.state in OPEN:
-            raise DataError(f"job {job.path.name} is {status.state} and needs its checkpoint")
+            raise DataError(f"job {job.id} is {status.state} and needs its checkpoint")
         # Renamed first: a resumed job finds a whole checkpoint or none.
         gone = job.path / ".checkpoints-removed"
         shutil.rmtree(gone, ignore_errors=True)
@@ -170,7 +170,7 @@ def _vectors(settings: Settings) -> Iterator[Removable]:
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
     for job in jobs.jobs():
-        folder = jobs.folder_of(job.id).checkpoints
+        folder = jobs.handle(job.id).checkpoints
         if not job.open and folder.is_dir():
             lost = f"a resumed job starts over: {job.seconds / 60:,.1f} minutes of training are lost"
             title, cost = f"of {job.name}, {job.state} ({job.id})", lost if job.resumable else NOTHING
@@ -182,6 +182,7 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     in_use = {staging_folder(models, job.id) for job in jobs.jobs() if job.open}
     paths = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
     paths = [path for path in paths if _JOB_ID.fullmatch(path.name) and path not in in_use]
+    paths += models.glob(".pulled-*")
     paths += jobs.folder.glob("[0-9]*/.checkpoints-removed")
     paths += (path for path in jobs.settings.vectors_dir.glob("*/.*") if path.name != ".locks")
     for path in filter(_is_old, paths):

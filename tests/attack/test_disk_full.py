@@ -179,7 +179,7 @@ def test_trainings(disk: Path, url: str, package: Path, tally: Tally) -> None:
         job = Jobs().submit("fifth", {"steps": 3}, {}, name=f"m{pages}", by="Ann")
 
         def work(report: Report, job: Job = job) -> None:
-            run_job(Jobs().folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+            run_job(Jobs().handle(job.id), stopping=lambda: False, spawn=fork_child)
 
         set_room(disk, pages)
         Fork(work).join()

@@ -7,8 +7,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from entail.jobs.folder import is_locked
 from entail.jobs.jobs import Jobs
+from entail.jobs.locks import is_locked
 from entail.jobs.record import Job
 from entail.jobs.worker import run_job
 from tests.attack.conftest import FULL, SEED, Tally
@@ -24,7 +24,7 @@ Until = Callable[[Callable[[], object]], None]
 
 
 def work_on(jobs: Jobs, job_id: str) -> Work:
-    return lambda report: run_job(jobs.folder_of(job_id), stopping=lambda: False, spawn=fork_child) and None
+    return lambda report: run_job(jobs.handle(job_id), stopping=lambda: False, spawn=fork_child) and None
 
 
 def weights(jobs: Jobs, name: str) -> bytes:
@@ -101,7 +101,7 @@ def test_trainings(jobs: Jobs, submit: Submit, until: Until, tally: Tally) -> No
     while kills < most:
         attempts += 1
         worker = Fork(work_on(jobs, job.id))
-        folder, moment = jobs.folder_of(job.id), draw.randint(0, 4)
+        folder, moment = jobs.handle(job.id), draw.randint(0, 4)
         victims = draw.choice([("worker",), ("training",), ("worker", "training")])
         begun = folder.status.attempt
         # Before the training starts, while it trains, or about when it ends.

@@ -23,22 +23,25 @@ from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_training_queries
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
-from entail.errors import EncoderError
+from entail.errors import EncoderError, JobError
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.index.protocol import Manifest
-from entail.jobs.events import read_events
-from entail.jobs.folder import JobFolder, list_workers
+from entail.jobs.earlier import import_folders
+from entail.jobs.events import parse_events
+from entail.jobs.handle import JobHandle
+from entail.jobs.jobs import Jobs
 from entail.jobs.record import JobSpec, Outcome, Status, Worker
 from entail.judge.judges import NliJudge
 from entail.operations.logs import app_log
 from entail.operations.storage import back_up
 from entail.progress import Progress
 from entail.registry.pointers import Pointer, list_moves
-from entail.settings import shipped_models
+from entail.settings import load_settings, shipped_models
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
+from entail.trees.store.state import open_state
 from tests.attack.bad_files import damages
 from tests.attack.conftest import Tally
 from tests.attack.test_bad_files import EVERY, attempt
@@ -54,13 +57,21 @@ MANIFEST = Manifest("minilm@1", 2, "inner_product", 3, "0" * 16)
 
 
 def job(place: Path) -> Any:
-    """Read all files of a job, and make its record from them."""
-    folder = JobFolder(place.parent)
+    """Read a job of an earlier version, all files of its folder, and make its record from them."""
     files = {"spec.json": SPEC, "status.json": STATUS, "outcome.json": OUTCOME}
     for name, record in files.items():
         if name != place.name:
             (place.parent / name).write_text(json.dumps(record.to_json()))
-    return folder.load().to_json(), folder.progress, folder.cancel_request
+    state, handle = open_state(), JobHandle(SPEC.id, load_settings())
+    state.delete_job(SPEC.id)
+    if unreadable := import_folders(place.parent.parent, state):
+        raise JobError(unreadable[SPEC.id])
+    return handle.load().to_json(), handle.cancel_request
+
+
+def worker(place: Path) -> Any:
+    open_state().write_worker("here", place.read_text(errors="replace"))
+    return Jobs().workers()
 
 
 def snapshot(place: Path) -> Any:
@@ -86,18 +97,18 @@ def passages(place: Path) -> Any:
 
 
 FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
-    "job spec": ("job/spec.json", lambda _: json.dumps(SPEC.to_json()), job),
-    "job status": ("job/status.json", lambda _: json.dumps(STATUS.to_json()), job),
-    "job outcome": ("job/outcome.json", lambda _: json.dumps(OUTCOME.to_json()), job),
-    "job progress": ("job/progress.json", lambda _: json.dumps(asdict(Progress(1, 2, 0.5, "x"))), job),
-    "job cancellation": ("job/cancel.json", lambda _: json.dumps({"by": "Ada"}), job),
-    "job events": ("e.jsonl", lambda _: '{"kind": "begin", "attempt": 1}\n' * 3, read_events),
-    "decisions of a job": ("job/decisions.json", written(snapshot), snapshot),
-    "worker": (
-        "workers/here.json",
-        lambda _: json.dumps(WORKER.to_json()),
-        lambda path: list_workers(path.parent.parent),
+    "job spec": (f"{SPEC.id}/spec.json", lambda _: json.dumps(SPEC.to_json()), job),
+    "job status": (f"{SPEC.id}/status.json", lambda _: json.dumps(STATUS.to_json()), job),
+    "job outcome": (f"{SPEC.id}/outcome.json", lambda _: json.dumps(OUTCOME.to_json()), job),
+    "job progress": (f"{SPEC.id}/progress.json", lambda _: json.dumps(asdict(Progress(1, 2, 0.5, "x"))), job),
+    "job cancellation": (f"{SPEC.id}/cancel.json", lambda _: json.dumps({"by": "Ada"}), job),
+    "job events": (
+        "e.jsonl",
+        lambda _: '{"kind": "begin", "attempt": 1}\n' * 3,
+        lambda path: parse_events(path.read_bytes().splitlines()),
     ),
+    "decisions of a job": ("job/decisions.json", written(snapshot), snapshot),
+    "worker": ("here.json", lambda _: json.dumps(WORKER.to_json()), worker),
     "registry": (
         "data/active.json",
         lambda _: json.dumps({"format": 1, "moves": [POINTER.to_json()]}),

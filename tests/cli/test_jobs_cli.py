@@ -14,7 +14,7 @@ import pytest
 from entail.cli import main
 from entail.data.records import Corpus, Premise
 from entail.jobs.child import Attempt, finish
-from entail.jobs.folder import JobFolder
+from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs
 from entail.jobs.worker import run_job
 from entail.registry.models import active
@@ -39,8 +39,8 @@ class Here:
         return self.code
 
 
-def train_here(job: JobFolder, attempt: int, lock: int, pipe: int) -> Here:
-    return Here(finish(job, Attempt(job.path, attempt).run()))
+def train_here(job: JobHandle, attempt: int, lock: int, pipe: int) -> Here:
+    return Here(finish(job, Attempt(job).run()))
 
 
 def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
@@ -70,14 +70,14 @@ def test_submit_train_promote(
     jobs = Jobs()
     promoted = run_json("promote", "tiny", "--anyway")
     assert promoted["encoder"] == "tiny"
-    run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
+    run_job(jobs.handle(job["id"]), stopping=lambda: False, spawn=train_here)
     details = run_json("jobs", "show", job["id"][:-2])
     assert (details["state"], details["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(
         job["id"]
     )
     # What was learnt from is kept: the team goes on deciding.
     accept_and_reject(log, corpus.id, grove["rows"][5:8])
-    folder = jobs.folder_of(job["id"]).path
+    folder = jobs.handle(job["id"]).path
     assert len(json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
 
     assert run_json("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"

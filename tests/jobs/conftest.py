@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from entail.jobs import child
-from entail.jobs.folder import JobFolder
+from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.jobs.worker import run_job
@@ -37,7 +37,7 @@ class Forked:
         return os.waitstatus_to_exitcode(status) if done else None
 
 
-def fork_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> Forked:
+def fork_child(job: JobHandle, attempt: int, lock: int, pipe: int) -> Forked:
     """Start the training process by a fork."""
     pid = os.fork()
     if pid:
@@ -49,7 +49,7 @@ def fork_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> Forked:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
     sys.stdout = sys.stderr = job.log.open("a", encoding="utf-8", buffering=1)
-    os._exit(child.main([str(job.path), str(attempt), str(pipe)]))
+    os._exit(child.main([job.id, str(attempt), str(pipe)]))
 
 
 def clear_methods() -> None:
@@ -82,6 +82,8 @@ def jobs(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_WORKER", "none")
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    monkeypatch.delenv("ENTAIL_ARTIFACTS", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     return Jobs()
 
@@ -99,7 +101,7 @@ def run(jobs: Jobs) -> Run:
     """Return a function that runs a job to its end, as a worker does."""
 
     def done(job: Job) -> Job:
-        run_job(jobs.folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+        run_job(jobs.handle(job.id), stopping=lambda: False, spawn=fork_child)
         return jobs.job(job.id)
 
     return done

@@ -1,6 +1,5 @@
 """Job folders of version 0.1."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import candidates
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
+from tests.jobs.rows import rewrite
 
 EARLIER = Path(__file__).parents[1] / "fixtures" / "installation" / "jobs"
 
@@ -42,9 +42,7 @@ def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
     # It continues from the checkpoint of the earlier version.
     resumed = jobs.resume(by_name["stopped"].id)
     assert resumed.status.attempt == 1
-    spec = jobs.folder_of(resumed.id).path / "spec.json"
-    spec.write_text(spec.read_text(encoding="utf-8").replace("killed", "none"), encoding="utf-8")
-    jobs = Jobs()
+    rewrite(jobs, resumed.id, "spec", lambda spec: spec["config"].update(trouble="none"))
     ended = run(jobs.job(resumed.id))
     assert (ended.state, ended.status.attempt) == ("done", 2)
     assert ended.result is not None
@@ -57,11 +55,7 @@ def test_a_job_with_a_field_that_no_longer_exists(
 ) -> None:
     done, failed = run(submit("done")), run(submit("failed", trouble="nan"))
     for job in (done, failed):
-        file = jobs.folder_of(job.id).path / "spec.json"
-        spec = json.loads(file.read_text(encoding="utf-8"))
-        spec[part] |= {"gone": 3, "unused": None}
-        file.write_text(json.dumps(spec), encoding="utf-8")
-    jobs = Jobs()
+        rewrite(jobs, job.id, "spec", lambda spec: spec[part].update(gone=3, unused=None))
     assert [job.state for job in jobs.jobs()] == ["failed", "done"]
     assert run_json("jobs", "show", done.id)["result"] == done.result
     with pytest.raises(JobError, match="gone"):

@@ -2,36 +2,56 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
 from entail.data.bundled import sample_dir
-from entail.errors import EntailError, JobError
+from entail.errors import DatabaseError, EntailError, JobError
 from entail.jobs import jobs as module
-from entail.jobs.events import EventFile, EventWriter, panels, read_events
+from entail.jobs.events import EventLog, EventWriter, panels
 from entail.jobs.jobs import Jobs, absolute, store
 from entail.training.loop.task import Evaluated, Event
 
 
+class Rows:
+    """Events of a job, as the database keeps them."""
+
+    def __init__(self) -> None:
+        self.contents: list[str] = []
+        self.reads: list[int] = []
+
+    def append(self, contents: Sequence[str]) -> None:
+        self.contents.extend(contents)
+
+    def read(self, after: int) -> list[tuple[int, str]]:
+        self.reads.append(after)
+        return list(enumerate(self.contents, start=1))[after:]
+
+    @property
+    def events(self) -> list[Any]:
+        return [json.loads(content) for content in self.contents]
+
+
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "events.jsonl"
+def rows() -> Rows:
+    return Rows()
 
 
 def step(number: int, loss: float = 1.0, **more: float) -> Event:
     return Event(number, 10, 0, {"loss": loss, **more}, 0.01)
 
 
-def test_step_lines_hold_means_and_others_are_written_at_once(file: Path) -> None:
-    writer = EventWriter(file, attempt=2, every=1e9)
+def test_steps_hold_means_and_others_are_written_at_once(rows: Rows) -> None:
+    writer = EventWriter(rows.append, attempt=2, every=1e9)
     for number, loss in enumerate((4.0, 2.0, 3.0), start=1):
         writer(step(number, loss))
     writer(Event(3, 10, 1, evaluated=Evaluated(1, 0.25, {"MAP": 0.25}, 2.0)))
     writer(Event(10, 10, 0, {"loss": 7.0}, 0.01))
-    events = read_events(file)[0]
+    events = rows.events
     assert [event["kind"] for event in events] == ["begin", "step", "evaluation", "step"]
     assert {event["attempt"] for event in events} == {2}
     steps = [event for event in events if event["kind"] == "step"]
@@ -40,24 +60,30 @@ def test_step_lines_hold_means_and_others_are_written_at_once(file: Path) -> Non
     assert (events[2]["figures"], steps[-1]["learning_rate"]) == ({"MAP": 0.25}, 0.01)
 
 
-def test_incomplete_line(file: Path) -> None:
-    EventWriter(file, attempt=1, every=0)(step(1))
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write('{"kind": "step", "st')
-    assert [event["kind"] for event in read_events(file)[0]] == ["begin", "step"]
-    EventWriter(file, attempt=2, every=0)(step(2))
-    events = [(event["kind"], event["attempt"]) for event in read_events(file)[0]]
-    assert events == [("begin", 1), ("step", 1), ("begin", 2), ("step", 2)]
+def test_events_that_could_not_be_written_follow_later(rows: Rows) -> None:
+    is_down = False
+
+    def append(contents: Sequence[str]) -> None:
+        if is_down:
+            raise DatabaseError("it does not answer")
+        rows.append(contents)
+
+    writer = EventWriter(append, attempt=1, every=0)
+    is_down = True
+    writer(step(1))
+    writer(step(2))
+    is_down = False
+    writer(step(3))
+    assert [event.get("step") for event in rows.events] == [None, 1, 2, 3]
 
 
-def test_nan_becomes_null(file: Path) -> None:
-    EventWriter(file, attempt=1, every=0)(step(1, float("nan"), active=float("inf")))
-    last = file.read_text(encoding="utf-8").splitlines()[-1]
-    assert json.loads(last, parse_constant=lambda name: pytest.fail(name))["terms"] == {
+def test_nan_becomes_null(rows: Rows) -> None:
+    EventWriter(rows.append, attempt=1, every=0)(step(1, float("nan"), active=float("inf")))
+    assert json.loads(rows.contents[-1], parse_constant=lambda name: pytest.fail(name))["terms"] == {
         "loss": None,
         "active": None,
     }
-    assert panels(read_events(file)[0])[0].series == ("learning rate",)
+    assert panels(rows.events)[0].series == ("learning rate",)
 
 
 def test_steps_of_a_chart_are_thinned() -> None:
@@ -70,27 +96,27 @@ def test_steps_of_a_chart_are_thinned() -> None:
     assert (len(charts[0].points), charts[0].points[-1]["step"]) == (100, 1000)
 
 
-def test_event_file_reads_each_line_once(file: Path) -> None:
-    event_file = EventFile(file)
-    assert event_file.events() == []
-    writer = EventWriter(file, attempt=1, every=0)
+def test_each_event_is_read_once(rows: Rows) -> None:
+    log = EventLog(rows.read)
+    assert log.events() == []
+    writer = EventWriter(rows.append, attempt=1, every=0)
     writer(step(1))
     writer(step(2))
-    assert [event["kind"] for event in event_file.events()] == ["begin", "step", "step"]
-    # What was read is read no more: it is gone, and still known.
-    file.write_bytes(b" " * (file.stat().st_size - 1) + b"\n")
-    EventWriter(file, attempt=2, every=0)(step(2))
-    events = [(event["kind"], event["attempt"]) for event in event_file.events()]
+    assert [event["kind"] for event in log.events()] == ["begin", "step", "step"]
+    rows.append(["{", "[]"])
+    EventWriter(rows.append, attempt=2, every=0)(step(2))
+    events = [(event["kind"], event["attempt"]) for event in log.events()]
     assert events == [("begin", 1), ("step", 1), ("begin", 2), ("step", 2)]
+    assert sorted(set(rows.reads)) == [0, 3, 7]
 
 
-def test_event_file_is_bounded(file: Path) -> None:
-    event_file = EventFile(file, most=50)
-    writer = EventWriter(file, attempt=1, every=0)
+def test_the_events_in_memory_are_bounded(rows: Rows) -> None:
+    log = EventLog(rows.read, most=50)
+    writer = EventWriter(rows.append, attempt=1, every=0)
     for number in range(1, 501):
         writer(Event(number, 500, 0, {"loss": 1.0}, 0.1))
         if number % 100 == 0:
-            steps = [event["step"] for event in event_file.events() if event["kind"] == "step"]
+            steps = [event["step"] for event in log.events() if event["kind"] == "step"]
             assert 25 <= len(steps) <= 100
             assert steps[-1] == number
             assert steps == sorted(steps)

@@ -2,18 +2,15 @@
 
 import errno
 import json
-import os
 import platform
 import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from entail.encoders.catalogue import resolve
 from entail.errors import (
@@ -21,6 +18,7 @@ from entail.errors import (
     DivergedError,
     EncoderError,
     JobError,
+    LockedDatabaseError,
     SettingsError,
     TrainingError,
     UnknownJobError,
@@ -28,9 +26,11 @@ from entail.errors import (
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs import worker
 from entail.jobs.jobs import Jobs
+from entail.jobs.locks import machine_of
 from entail.jobs.record import EXITS, TODO, Job, Outcome, outcome_of_error, outcome_of_exit
 from entail.jobs.worker import run_job
 from tests.jobs.conftest import fork_child
+from tests.jobs.rows import damage, rewrite, set_status, silence
 
 Run = Callable[[Job], Job]
 Submit = Callable[..., Job]
@@ -58,7 +58,7 @@ def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert compared.measures["luck"].difference == pytest.approx(0.5)
     assert (compared.candidate, compared.active) == (resolve("mine").revision, resolve("minilm").revision)
     # Nothing is left to go on from, and nothing half made.
-    assert not jobs.folder_of(job.id).checkpoints.exists()
+    assert not jobs.handle(job.id).checkpoints.exists()
     assert not hidden(jobs.settings.models_dir)
     kinds = [event["kind"] for event in jobs.list_events(job.id)]
     assert kinds[0] == "begin"
@@ -74,7 +74,7 @@ def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     [
         ("nan", "failed", "diverged", "nan at step 3"),
         ("memory", "failed", "out_of_memory", "memory"),
-        ("disk", "failed", "disk_full", "File too large"),
+        ("disk", "failed", "disk_full", "disk"),
         ("brim", "failed", "disk_full", "disk"),
         ("killed", "interrupted", "killed", "SIGKILL"),
         ("bug", "failed", "error", "KeyError"),
@@ -100,10 +100,7 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
     again = jobs.resume(ended.id)
     assert (again.state, again.queue_position, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
-    folder = jobs.folder_of(ended.id)
-    spec = json.loads((folder.path / "spec.json").read_text(encoding="utf-8"))
-    spec["config"]["trouble"] = "none"
-    (folder.path / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+    rewrite(jobs, ended.id, "spec", lambda spec: spec["config"].update(trouble="none"))
     done = run(again)
     assert (done.state, done.status.attempt) == ("done", 2)
     assert done.result is not None
@@ -138,7 +135,7 @@ def cancel_running(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    run_job(jobs.folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+    run_job(jobs.handle(job.id), stopping=lambda: False, spawn=fork_child)
     canceller.join()
     return jobs.job(job.id), states
 
@@ -149,7 +146,7 @@ def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: 
     ended, states = cancel_running(jobs, job, lambda: jobs.job(job.id).progress is not None)
     assert states == ["cancelling"]
     assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
-    assert jobs.folder_of(job.id).checkpoints.is_dir()
+    assert jobs.handle(job.id).checkpoints.is_dir()
     done = run(jobs.resume(job.id))
     assert done.result is not None
     assert done.state == reference.state == "done"
@@ -173,10 +170,9 @@ def test_cancel_unresponsive_training(jobs: Jobs, submit: Submit, monkeypatch: p
 def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     """The resumed job finds the published model instead of training it again."""
     done = run(submit())
-    folder, trained_weights = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
-    (folder.path / "outcome.json").unlink()
-    with folder.lock_status() as status:
-        folder.write_status(replace(status, state="running", ended=None))
+    trained_weights = weights(jobs.settings.models_dir)
+    set_status(jobs, done.id, machine=machine_of(jobs.folder), state="running", ended=None)
+    damage(jobs, done.id, "outcome")
     lost = jobs.job(done.id)
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert platform.node() in str(lost.status.what)
@@ -188,12 +184,10 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 
 def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
-    folder = jobs.folder_of(submit().id)
-    with folder.lock_status() as status:
-        folder.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
-    folder.beat()
+    job = submit()
+    set_status(jobs, job.id, machine="another", state="running", attempt=1, host="elsewhere", worker=1)
     assert jobs.jobs()[0].state == "running"
-    os.utime(folder.path / "beat", (0, 0))
+    silence(jobs, job.id)
     lost = jobs.jobs()[0]
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert "elsewhere" in str(lost.status.what)
@@ -250,7 +244,7 @@ def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
     first, second = submit("first"), submit("second")
-    (jobs.folder_of(first.id).path / "status.json").write_text("{", encoding="utf-8")
+    damage(jobs, first.id, "status")
     assert [job.name for job in Jobs().jobs()] == ["second"]
     other = Jobs()
     assert list(other.unreadable()) == [first.id]
@@ -263,7 +257,7 @@ def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     job = submit(steps=3, pace=0.1)
 
     def take(_: int) -> Any:
-        return run_job(Jobs().folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+        return run_job(Jobs().handle(job.id), stopping=lambda: False, spawn=fork_child)
 
     with ThreadPoolExecutor(3) as threads:
         ends = list(threads.map(take, range(3)))
@@ -271,26 +265,21 @@ def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     assert jobs.job(job.id).status.attempt == 1
 
 
-def test_a_lock_that_cannot_be_taken_refuses_the_job(
-    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("entail.jobs.jobs._TIMEOUT", 0.05)
-    with FileLock(jobs.folder / "submit.lock"), pytest.raises(JobError):
-        submit("mine")
-    (jobs.folder / "submit.lock").unlink(missing_ok=True)
-    (jobs.folder / "submit.lock").mkdir()  # cannot be opened, as one of another user's
-    with pytest.raises(JobError):
-        submit("mine")
+def test_a_locked_database_refuses_the_job(jobs: Jobs, submit: Submit) -> None:
+    submit("first")
+    database = jobs.state._open()
+    object.__setattr__(database, "wait_seconds", 0.05)
+    with database.writing(), pytest.raises(LockedDatabaseError):
+        Jobs().submit("fifth", {}, {}, name="mine", by="Ann")
+    assert [job.name for job in jobs.jobs()] == ["first"]
 
 
 def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:
     ended = run(submit(trouble="killed"))
     jobs.resume(ended.id)
-    folder = jobs.folder_of(ended.id)
+    folder = jobs.handle(ended.id)
     assert folder.finish(Outcome(1, "done")).state == "queued"
-    with folder.lock_status() as status:
-        folder.write_status(replace(status, state="running", attempt=2, host="elsewhere"))
-    folder.beat()
+    set_status(jobs, ended.id, machine="another", state="running", attempt=2, host="elsewhere")
     assert folder.finish(Outcome(1, "done")).state == "running"
     assert jobs.job(ended.id).state == "running"
     assert folder.finish(Outcome(2, "failed")).state == "failed"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from entail.jobs.folder import JobFolder
+from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs, ensure_worker
 from entail.jobs.record import Job, Worker
 from entail.jobs.worker import NICE, run_job, spawn_child, work
@@ -54,7 +54,7 @@ def test_worker_on_demand(
     assert live_worker is not None
     assert live_worker.pid == ended[1].status.worker
     if os.name == "posix":
-        folder = jobs.folder_of(second.id)
+        folder = jobs.handle(second.id)
         for path in (folder.path, folder.log, jobs.folder / "worker.log"):
             assert path.stat().st_mode & 0o077 == 0, "other users read nothing"
 
@@ -101,7 +101,7 @@ def test_stopped_worker_lets_the_training_write_a_checkpoint(
     until(lambda: here() is None)
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
-    assert list(jobs.folder_of(job.id).checkpoints.glob("state.safetensors"))
+    assert list(jobs.handle(job.id).checkpoints.glob("state.safetensors"))
 
 
 def environment(pid: int) -> list[str]:
@@ -122,14 +122,14 @@ def test_training_has_lower_priority_and_half_of_the_cores(
         monkeypatch.delenv(name, raising=False)
     properties: dict[str, Any] = {}
 
-    def spawn(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
+    def spawn(job: JobHandle, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
         process = spawn_child(job, attempt, lock, pipe)
         properties.update(line.split("=", 1) for line in environment(process.pid) if line)
         properties["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
         properties["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
         return process
 
-    run_job(jobs.folder_of(submit(steps=1).id), stopping=lambda: False, spawn=spawn)
+    run_job(jobs.handle(submit(steps=1).id), stopping=lambda: False, spawn=spawn)
     assert properties["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     assert properties["session"]
     # What the environment sets is kept.

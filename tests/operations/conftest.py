@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from entail.jobs.handle import columns_of
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import JobSpec, State, Status
 from entail.settings import load_settings
+from entail.trees.store.state import JobRow
 
 
 def add_job(jobs: Jobs, number: int, state: State) -> str:
@@ -19,8 +21,8 @@ def add_job(jobs: Jobs, number: int, state: State) -> str:
     (folder / "checkpoints" / "step.safetensors").write_bytes(b"0" * 2_000)
     spec = JobSpec(job_id, "aeenc", {}, {}, "gold trees", f"mine-{number}", "Ada", now)
     status = Status(state=state, since=now, queued=now, started=now, ended=now, attempt=1)
-    (folder / "spec.json").write_text(json.dumps(spec.to_json()))
-    (folder / "status.json").write_text(json.dumps(status.to_json()))
+    row = JobRow(id=job_id, name=spec.name, spec=json.dumps(spec.to_json()), **columns_of(status))
+    assert jobs.state.add_job(row)
     (folder / "log.txt").write_text("a step was made\n")
     return job_id
 

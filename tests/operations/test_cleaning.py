@@ -17,6 +17,7 @@ from entail.operations.cleaning import clean, list_removable, select_removable
 from entail.operations.doctor import diagnose
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
+from tests.jobs.rows import set_status
 from tests.operations.conftest import add_job
 
 REVISION = str(resolve(PACKAGED).revision)
@@ -92,8 +93,7 @@ def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
 ) -> None:
     job_id = add_job(jobs, 1, "failed")
     things = list_removable(jobs)
-    status = jobs.folder / job_id / "status.json"
-    status.write_text(status.read_text().replace('"failed"', '"queued"'))
+    set_status(jobs, job_id, state="queued")
     monkeypatch.setattr(cleaning, "list_removable", lambda jobs: things)
     cleaned = clean([f"checkpoints/{job_id}"], jobs=jobs)
     assert not cleaned.removed

@@ -1,11 +1,10 @@
 """Jobs of the method `fifth`, trained and ended within the process of a test."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from entail.jobs.child import Attempt, finish
-from entail.jobs.folder import JobFolder
+from entail.jobs.handle import JobHandle
 from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
 from entail.ui.shared.resources import jobs
@@ -27,30 +26,22 @@ def submit(name: str = "mine", **config: Any) -> Job:
     return jobs().submit("fifth", config, {}, name=name, by="Bob")
 
 
-def end(job: Job, outcome: Callable[[JobFolder, int], Outcome]) -> Job:
+def end(job: Job, outcome: Callable[[JobHandle, int], Outcome]) -> Job:
     """Return a job after a worker ran a training with this outcome."""
 
-    def spawn(folder: JobFolder, attempt: int, lock: int, pipe: int) -> EndedProcess:
+    def spawn(folder: JobHandle, attempt: int, lock: int, pipe: int) -> EndedProcess:
         folder.write_outcome(outcome(folder, attempt))
         return EndedProcess()
 
-    run_job(jobs().folder_of(job.id), stopping=lambda: False, spawn=spawn)
+    run_job(jobs().handle(job.id), stopping=lambda: False, spawn=spawn)
     return jobs().job(job.id)
 
 
 def train(job: Job, **options: Any) -> Job:
     """Return a job after its training, which runs in this process."""
 
-    def spawn(folder: JobFolder, attempt: int, lock: int, pipe: int) -> EndedProcess:
-        return EndedProcess(finish(folder, Attempt(folder.path, attempt, **options).run()))
+    def spawn(folder: JobHandle, attempt: int, lock: int, pipe: int) -> EndedProcess:
+        return EndedProcess(finish(folder, Attempt(folder, **options).run()))
 
-    run_job(jobs().folder_of(job.id), stopping=lambda: False, spawn=spawn)
+    run_job(jobs().handle(job.id), stopping=lambda: False, spawn=spawn)
     return jobs().job(job.id)
-
-
-def rewrite(job: Job, file: str, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change a file of a job's folder, as another version may have written it."""
-    path = jobs().folder_of(job.id).path / file
-    content = json.loads(path.read_text(encoding="utf-8"))
-    change(content)
-    path.write_text(json.dumps(content), encoding="utf-8")

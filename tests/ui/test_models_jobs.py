@@ -11,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.events import panels
-from entail.jobs.folder import JobFolder
+from entail.jobs.handle import JobHandle
 from entail.jobs.record import Ending, Outcome, make_outcome
 from entail.progress import Progress
 from entail.ui.models.job import describe
 from entail.ui.shared.resources import jobs
+from tests.jobs.rows import damage, rewrite
 from tests.ui.conftest import keys, named, said, settled
-from tests.ui.job_runs import end, rewrite, submit, train
+from tests.ui.job_runs import end, submit, train
 
 View = Callable[..., AppTest]
 
@@ -31,7 +32,7 @@ def at(app: AppTest, **address: str) -> AppTest:
     return app
 
 
-def killed(folder: JobFolder, attempt: int) -> Outcome:
+def killed(folder: JobHandle, attempt: int) -> Outcome:
     return make_outcome(attempt, "killed")
 
 
@@ -78,11 +79,11 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
     job = submit()
     pages: list[AppTest] = []
 
-    def look(folder: JobFolder, attempt: int) -> Outcome:
+    def look(folder: JobHandle, attempt: int) -> Outcome:
         folder.write_progress(Progress(5, 10, 1.0, "wandering", "steps"))
         folder.log.write_text("a library says something\n", encoding="utf-8")
         event = step(1, 0.1, loss=2.0, active=0.5) | {"at": 1.0, "attempt": 1, "memory": {"gpu": 2**20}}
-        folder.events.write_text(json.dumps(event) + "\n", encoding="utf-8")
+        folder.add_events([json.dumps(event)])
         pages.append(view(job=job.id))
         return killed(folder, attempt)
 
@@ -172,16 +173,16 @@ def test_settings_are_duplicated(view: View) -> None:
 
 def test_broken_and_missing_jobs_and_methods(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     broken, strange, gone = submit("broken"), submit("strange"), submit("gone")
-    (jobs().folder_of(broken.id).path / "status.json").write_text("{", encoding="utf-8")
-    rewrite(strange, "spec.json", lambda spec: spec.update(method="seventh"))
+    damage(jobs(), broken.id, "status")
+    rewrite(jobs(), strange.id, "spec", lambda spec: spec.update(method="seventh"))
     app = view(job=broken.id)
-    assert "status.json" in said(app)
+    assert broken.id in said(app)
     app.button(key="all_jobs_button").click().run()
     assert "cannot be read" in said(app)
     assert "new_training" in keys(app)
     at(app, job=strange.id)
     assert "strange was trained by seventh" in said(at(app, job="new", like=strange.id))
-    shutil.rmtree(jobs().folder_of(gone.id).path)
+    jobs().state.delete_job(gone.id)
     for odd in (gone.id, "../../etc", "%00", "x" * 5000, "<b>", "20260101-000000-abcdef"):
         assert "no job has the id" in said(at(app, job=odd))
     # A demo shows what is broken and offers nothing that it would refuse.
@@ -199,8 +200,8 @@ def test_broken_and_missing_jobs_and_methods(view: View, monkeypatch: pytest.Mon
 
 def test_a_job_of_another_version(view: View) -> None:
     job = train(submit())
-    rewrite(job, "spec.json", lambda spec: spec["config"].update(gone_by_now=3))
-    rewrite(job, "outcome.json", lambda outcome: outcome.update(evaluation={"score": 1}))
+    rewrite(jobs(), job.id, "spec", lambda spec: spec["config"].update(gone_by_now=3))
+    rewrite(jobs(), job.id, "outcome", lambda outcome: outcome.update(evaluation={"score": 1}))
     app = view(job=job.id)
     assert "Gone by now" in list(app.dataframe[0].value["setting"])
     assert app.button(key="promote_job")
@@ -209,11 +210,10 @@ def test_a_job_of_another_version(view: View) -> None:
 
 def test_a_job_deleted_while_it_is_drawn(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     job = train(submit())
-    folder = jobs().folder_of(job.id).path
 
     def vanish(self: Any, job_id: str, **options: Any) -> Any:
-        shutil.rmtree(folder, ignore_errors=True)
-        return self.folder_of(job_id)
+        self.state.delete_job(job_id)
+        return self.job(job_id)
 
     monkeypatch.setattr(type(jobs()), "list_events", vanish)
     assert "no job has the id" in said(view(job=job.id))

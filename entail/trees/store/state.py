@@ -1,0 +1,392 @@
+"""State of jobs, workers and active models: tables of their own in the database, and all SQL on them.
+
+Machines share nothing else. What jobs and pointers mean is said in `entail.jobs` and `entail.registry`; here
+they are texts of JSON and the columns by which they are found. Each change is one statement, whose `WHERE`
+says what it was decided on: it changes nothing where another machine was first.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from datetime import datetime
+from threading import Lock
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text
+
+from entail.errors import DatabaseError
+from entail.settings import load_settings
+from entail.trees.store.database import Database, open_database, sqlite_file
+from entail.trees.store.schema import Utc
+
+VERSION = 1
+"""Version of the tables; those of a newer one are refused."""
+
+_LOCK = 0x656E7461696D  # PostgreSQL's advisory lock of those who make the tables
+_metadata = sa.MetaData()
+_version = Table("state_version", _metadata, Column("version", Integer, primary_key=True))
+_jobs = Table(
+    "jobs",
+    _metadata,
+    Column("id", String(30), primary_key=True),
+    Column("name", String(80), nullable=False),  # in small letters, empty where it is unknown
+    Column("open", Boolean, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("queued", Utc, nullable=False),
+    Column("home", String(16)),
+    Column("attempt", Integer, nullable=False),
+    Column("machine", String(16)),
+    Column("beat", Float),
+    *(Column(name, Text, nullable=False) for name in ("spec", "status")),
+    *(Column(name, Text) for name in ("cancel", "progress", "outcome", "result", "placed")),
+    *(Column(name, Text) for name in ("inputs", "checkpoint")),
+)
+_is_open = _jobs.c.open
+Index("uq_jobs_open_name", _jobs.c.name, unique=True, sqlite_where=_is_open, postgresql_where=_is_open)
+_events = Table(
+    "job_events",
+    _metadata,
+    Column("job_id", String(30), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("content", Text, nullable=False),
+)
+_workers = Table(
+    "workers",
+    _metadata,
+    Column("machine", String(16), primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("beat", Float, nullable=False),
+)
+_moves = Table(
+    "active_models",
+    _metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+)
+
+TABLES = frozenset(_metadata.tables)
+"""Names of the tables, which no migration of the trees knows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRow:
+    """Row of a job, records as JSON.
+
+    Attributes:
+        name: Name of its model in small letters: open jobs have different ones.
+        queued: Time of the last enqueueing.
+        home: Data folder whose machines may run it; None for all.
+        machine: Machine that has the lease of the present attempt.
+        silence: Seconds since the last heartbeat of the lease.
+        result: Result of a training whose model may not be published yet.
+        placed: Place of the published model.
+        inputs: Its files as artifacts: path where it was submitted -> name.
+        checkpoint: Name of the newest checkpoint that all machines can read.
+    """
+
+    id: str
+    name: str
+    open: bool
+    state: str
+    queued: datetime
+    spec: str
+    status: str
+    home: str | None = None
+    attempt: int = 0
+    machine: str | None = None
+    silence: float = float("inf")
+    cancel: str | None = None
+    progress: str | None = None
+    outcome: str | None = None
+    result: str | None = None
+    placed: str | None = None
+    inputs: str | None = None
+    checkpoint: str | None = None
+
+
+class State:
+    """Rows of jobs, workers and active models in one database; without its tables there are none.
+
+    Methods raise `DatabaseError` if the database does not answer.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = Lock()
+        self._database: Database | None = None
+        self._inode: int | None = None
+        self._has_tables = False
+
+    def jobs(self) -> list[JobRow]:
+        """Return all jobs."""
+        return self._job_rows(sa.true())
+
+    def job(self, job_id: str) -> JobRow | None:
+        """Return a job, None if there is none."""
+        return next(iter(self._job_rows(_jobs.c.id == job_id)), None)
+
+    def job_ids(self, prefix: str = "") -> list[str]:
+        """Return the ids that begin so."""
+        query = sa.select(_jobs.c.id).where(_jobs.c.id.startswith(prefix, autoescape=True))
+        with self._reading() as connection:
+            return list(connection.scalars(query)) if connection is not None else []
+
+    def queued_ids(self, home: str) -> list[str]:
+        """Return the queued jobs that the machines of a data folder may run, the next one first."""
+        may_run = sa.or_(_jobs.c.home.is_(None), _jobs.c.home == home)
+        query = sa.select(_jobs.c.id).where(_jobs.c.state == "queued", may_run)
+        with self._reading() as connection:
+            ordered = query.order_by(_jobs.c.queued, _jobs.c.id)
+            return list(connection.scalars(ordered)) if connection is not None else []
+
+    def add_job(self, row: JobRow, events: Sequence[str] = ()) -> bool:
+        """Add a job, with events of an earlier version; return False if its id or open name is taken."""
+        with self.writing() as connection:
+            values = {field.name: getattr(row, field.name) for field in fields(row)}
+            silence = values.pop("silence")
+            beat = _now(connection) - silence if silence < float("inf") else None
+            try:
+                with connection.begin_nested():
+                    connection.execute(sa.insert(_jobs).values(**values, beat=beat))
+            except sa.exc.IntegrityError:
+                return False
+            _add_events(connection, row.id, events)
+            return True
+
+    def change_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - of the columns
+        """Change a job if its status is still that of a row; False if it is not, or an open name is taken."""
+        as_read = sa.and_(_jobs.c.id == row.id, _jobs.c.status == row.status, _jobs.c.attempt == row.attempt)
+        try:
+            return self._update(as_read, values)
+        except DatabaseError as error:
+            if isinstance(error.__cause__, sa.exc.IntegrityError):
+                return False
+            raise
+
+    def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - of the columns
+        """Give the lease of a queued job's next attempt to a machine; False if another one was first."""
+        with self.writing() as connection:
+            as_read = (_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
+            change = sa.update(_jobs).where(*as_read).values(**values, beat=_now(connection))
+            return connection.execute(change).rowcount == 1
+
+    def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401
+        """Change a job under the lease of an attempt; False if that has ended, or was lost."""
+        return self._update(_lease(job_id, attempt), values)
+
+    def beat(self, job_id: str, attempt: int) -> bool:
+        """Renew the lease of an attempt; False if it was lost."""
+        with self.writing() as connection:
+            renew = sa.update(_jobs).where(_lease(job_id, attempt)).values(beat=_now(connection))
+            return connection.execute(renew).rowcount == 1
+
+    def add_events(self, job_id: str, attempt: int, contents: Sequence[str]) -> None:
+        """Append events under the lease of an attempt; those of a lost one are dropped."""
+        with self.writing() as connection:
+            # The row is locked, so that numbers follow each other.
+            lease = sa.update(_jobs).where(_lease(job_id, attempt)).values(attempt=attempt)
+            if connection.execute(lease).rowcount:
+                _add_events(connection, job_id, contents)
+
+    def events(self, job_id: str, *, after: int = 0, most: int = 10_000) -> list[tuple[int, str]]:
+        """Return number and content of the events of a job after one of them."""
+        query = sa.select(_events.c.number, _events.c.content).order_by(_events.c.number).limit(most)
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            newer = query.where(_events.c.job_id == job_id, _events.c.number > after)
+            return [(number, content) for number, content in connection.execute(newer)]
+
+    def delete_job(self, job_id: str) -> None:
+        """Remove a job with its events."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(_events).where(_events.c.job_id == job_id))
+            connection.execute(sa.delete(_jobs).where(_jobs.c.id == job_id))
+
+    def write_worker(self, machine: str, content: str) -> None:
+        """Write the heartbeat of a machine's worker."""
+        with self.writing() as connection:
+            values = {"content": content, "beat": _now(connection)}
+            row = sa.update(_workers).where(_workers.c.machine == machine).values(**values)
+            if not connection.execute(row).rowcount:
+                connection.execute(sa.insert(_workers).values(machine=machine, **values))
+
+    def delete_worker(self, machine: str) -> None:
+        """Remove the worker of a machine."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(_workers).where(_workers.c.machine == machine))
+
+    def workers(self) -> list[tuple[str, str, float]]:
+        """Return machine, content and seconds since the last heartbeat of all workers."""
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            silence = _now(connection) - _workers.c.beat
+            query = sa.select(_workers.c.machine, _workers.c.content, silence).order_by(_workers.c.machine)
+            return [(machine, content, seconds) for machine, content, seconds in connection.execute(query)]
+
+    def moves(self) -> list[str] | None:
+        """Return the moves of pointers to active models in their order; None without tables."""
+        with self._reading() as connection:
+            return read_moves(connection) if connection is not None else None
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Yield a connection in a transaction; the tables are made first where there are none."""
+        if not self._can_read():
+            self._make_tables()
+        database = self._open()
+        with database.writing(wait_seconds=database.wait_seconds) as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection | None]:
+        """Yield a connection, None without tables."""
+        if not self._can_read():
+            yield None
+            return
+        with self._open().reading() as connection:
+            yield connection
+
+    def _can_read(self) -> bool:
+        """Return whether there are tables; raise `DatabaseError` if a newer version made them."""
+        file = sqlite_file(self._url)
+        if file is not None and not file.exists():
+            return False
+        database = self._open()
+        if not self._has_tables:
+            with database.reading() as connection:
+                version = _version_of(connection)
+            if version > VERSION:
+                raise DatabaseError(
+                    f"the jobs in {database.url} are of version {version}, newer than this version of entail "
+                    f"knows ({VERSION}); update entail (nothing was changed)"
+                )
+            self._has_tables = version > 0
+        return self._has_tables
+
+    def _open(self) -> Database:
+        """Return the database; it is opened again after its file was replaced."""
+        file = sqlite_file(self._url)
+        with self._lock:
+            inode = file.stat().st_ino if file is not None and file.exists() else None
+            if self._database is not None and inode != self._inode:
+                self._database.close()
+                self._database = None
+            if self._database is None:
+                self._database = open_database(self._url, migrates=False)
+                self._inode, self._has_tables = file.stat().st_ino if file is not None else None, False
+            return self._database
+
+    def _make_tables(self) -> None:
+        with (
+            closing(open_database(self._url)) as database,  # makes those of trees
+            database.writing(wait_seconds=database.wait_seconds) as connection,
+        ):
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            _metadata.create_all(connection)
+            if not _version_of(connection):
+                connection.execute(sa.insert(_version).values(version=VERSION))
+        self._has_tables = False
+
+    def _job_rows(self, condition: sa.ColumnElement[bool]) -> list[JobRow]:
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            silence = sa.func.coalesce(_now(connection) - _jobs.c.beat, 1e9).label("silence")
+            columns = [column for column in _jobs.c if column.name != "beat"]
+            rows = connection.execute(sa.select(*columns, silence).where(condition))
+            return [JobRow(**row) for row in rows.mappings()]
+
+    def _update(self, condition: sa.ColumnElement[bool], values: Mapping[str, Any]) -> bool:
+        with self.writing() as connection:
+            change = sa.update(_jobs).where(condition).values(**values)
+            return connection.execute(change).rowcount == 1
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+            self._database = None
+
+
+_MOST = 8
+_states: OrderedDict[str, State] = OrderedDict()
+_states_lock = Lock()
+
+
+def open_state(url: str | None = None) -> State:
+    """Return the state in a database, that of the settings by default; it stays open."""
+    url = url or load_settings().database_url
+    with _states_lock:
+        state = _states.pop(url) if url in _states else State(url)
+        _states[url] = state
+        for old in list(_states)[:-_MOST]:
+            _states.pop(old).close()
+        return state
+
+
+def _close_states() -> None:
+    for state in list(_states.values()):
+        state.close()
+
+
+os.register_at_fork(before=_close_states)  # no connection can be shared with a forked process
+
+
+def read_moves(connection: sa.Connection) -> list[str]:
+    """Return the moves of pointers in a transaction; none without tables."""
+    if not _version_of(connection):
+        return []
+    return list(connection.scalars(sa.select(_moves.c.content).order_by(_moves.c.number)))
+
+
+def lock_moves(connection: sa.Connection) -> None:
+    """Keep others from moving a pointer until the end of the transaction; they can read."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE active_models IN SHARE ROW EXCLUSIVE MODE")
+
+
+def add_moves(connection: sa.Connection, contents: Mapping[int, str]) -> None:
+    """Append moves by their numbers."""
+    rows = [{"number": number, "content": content} for number, content in contents.items()]
+    if rows:
+        connection.execute(sa.insert(_moves), rows)
+
+
+def remove_moves(connection: sa.Connection) -> None:
+    """Remove all moves, for others that follow in the same transaction."""
+    connection.execute(sa.delete(_moves))
+
+
+def _lease(job_id: str, attempt: int) -> sa.ColumnElement[bool]:
+    return sa.and_(_jobs.c.id == job_id, _jobs.c.attempt == attempt, _jobs.c.state == "running")
+
+
+def _add_events(connection: sa.Connection, job_id: str, contents: Sequence[str]) -> None:
+    last = sa.select(sa.func.max(_events.c.number)).where(_events.c.job_id == job_id)
+    first = (connection.scalar(last) or 0) + 1
+    rows = [{"job_id": job_id, "number": n, "content": text} for n, text in enumerate(contents, start=first)]
+    if rows:
+        connection.execute(sa.insert(_events), rows)
+
+
+def _now(connection: sa.Connection) -> sa.ColumnElement[float]:
+    """Return the seconds since 1970: by the clock of the server, which all machines share."""
+    if connection.dialect.name == "postgresql":
+        return sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), Float)
+    return sa.literal(time.time(), Float)
+
+
+def _version_of(connection: sa.Connection) -> int:
+    if not sa.inspect(connection).has_table(_version.name):
+        return 0
+    return connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
