@@ -14,7 +14,6 @@ from entail.index.engines import ReadVectors, VectorIndex, VectorSpace, engine_o
 from entail.index.flat import FlatEngine, VersionedIndex
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_k
-from entail.index.store import numbers_of
 from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 
@@ -167,5 +166,5 @@ def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:
         raise RetrievalError(
             "expected finite premise vectors, found NaN or infinity; encode the corpus again"
         )
-    space, numbers = _space(encoder, corpus), numbers_of(corpus)
+    space, numbers = _space(encoder, corpus), corpus.numbers
     return FlatEngine().build(space, numbers, vectors.__getitem__, corpus_hash=corpus.hash)

@@ -35,7 +35,6 @@ from entail.errors import EncoderError, RetrievalError
 from entail.index.engines import ENGINES, Numbers, VectorSpace, engine_of
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_k, top_k
-from entail.index.store import numbers_of
 from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 
@@ -382,7 +381,7 @@ class GaussianIndex:
     def _side(self, direction: Direction, progress: ProgressCallback | None = None) -> LiftedGaussians:
         with self._locks[direction]:
             if direction not in self._lifted:
-                numbers = numbers_of(self._corpus)
+                numbers = self._corpus.numbers
                 self._lifted[direction] = LiftedGaussians(
                     self._gaussians, direction, numbers=numbers, progress=progress
                 )

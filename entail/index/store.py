@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.data.records import Corpus
 from entail.data.stored import read_json
 from entail.data.text import corpus_hash
 from entail.errors import DataError
@@ -49,11 +48,6 @@ verified; entries of earlier versions always are, since they are merged at once.
 """
 
 _log = logging.getLogger(__name__)
-
-
-def numbers_of(corpus: Corpus) -> Numbers:
-    """Return the keys of a corpus as numbers, in its order."""
-    return parse_keys(corpus.keys)
 
 
 def parse_keys(keys: Sequence[str]) -> Numbers:

@@ -24,7 +24,7 @@ from entail.encoders.encoder import Encoder
 from entail.errors import CorpusError, DataError, RetrievalError
 from entail.index.protocol import Floats, Ints
 from entail.index.ranking import checked_queries
-from entail.index.store import Halves, Segment, VectorStore, locked, numbers_of, open_store, parse_keys
+from entail.index.store import Halves, Segment, VectorStore, locked, open_store, parse_keys
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
 
@@ -57,7 +57,7 @@ class PremiseRows:
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
         self.corpus, self.encoder = corpus, encoder
-        self.numbers = numbers_of(corpus)
+        self.numbers = corpus.numbers
         revision = encoder.premise_revision
         about: dict[str, Any] = {"revision": revision, "dimension": encoder.dimension, "metric": metric}
         if cache_dir is None:

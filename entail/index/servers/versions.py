@@ -11,7 +11,8 @@ import numpy as np
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
 from entail.index.engines import Numbers
 from entail.index.protocol import Floats, Hits, Ints
-from entail.index.vectors import Halves, unit
+from entail.index.store import Halves
+from entail.index.vectors import unit
 
 Candidates = tuple[Numbers, Halves]
 """Keys of some premises and their stored vectors, in the same order."""
