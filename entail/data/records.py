@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -83,21 +82,9 @@ class Corpus:
         """Hash of the premises in order, to which an index is bound."""
         return sha256(joined_keys(self.numbers).encode()).hexdigest()
 
-    @cached_property
-    def _decomposed(self) -> Mapping[str, int]:
-        return {
-            fold(text): at
-            for at, text in enumerate(self.texts)
-            if not (text.isascii() or unicodedata.is_normalized("NFC", text))
-        }
-
     def position(self, text: str) -> int | None:
         """Return the position of a text, looked up by `fold`, or None if it is absent."""
-        # By the key first: a corpus of an earlier version may have a text composed and decomposed.
-        keys = dict.fromkeys((premise_key(text), premise_key(fold(text))))
-        positions = (self.positions.get(key) for key in keys)
-        at = next((position for position in positions if position is not None), None)
-        return at if at is not None or text.isascii() else self._decomposed.get(fold(text))
+        return self.positions.get(premise_key(text))
 
 
 @dataclass(frozen=True, slots=True)

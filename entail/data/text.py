@@ -64,13 +64,12 @@ def premise_key(text: str) -> str:
     """Return the identity of a premise: 16 hexadecimal digits of the SHA-256 of its folded text.
 
     The same fact has the same key in every corpus, file and installation, so decisions can be carried
-    between them. A corrected text is another premise. Letters are not composed: texts in older databases keep
-    their keys.
+    between them. A corrected text is another premise.
 
     >>> premise_key("a star is a kind of celestial object")
     '618fa5bba24ad045'
     """
-    return hashlib.sha256(_fold_spaces(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def without_surrogates(text: str) -> str:

@@ -217,16 +217,17 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
     def go() -> Path:
         folder = tmp_path / "migrations"
         shutil.copytree(migrations.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        script = folder / "versions" / "r0005_more.py"
+        revision = f"{int(schema.REVISION) + 1:04}"
+        script = folder / "versions" / f"r{revision}_more.py"
         script.write_text(
             "import sqlalchemy as sa\nfrom alembic import op\n"
-            f"revision, down_revision = '0005', '{schema.REVISION}'\n"
+            f"revision, down_revision = '{revision}', '{schema.REVISION}'\n"
             "def upgrade():\n"
             "    op.add_column('trees', sa.Column('note', sa.Text))\n"
             "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
         )
         monkeypatch.setattr(migrations, "MIGRATIONS", folder)
-        monkeypatch.setattr(database_module, "REVISION", "0005")
+        monkeypatch.setattr(database_module, "REVISION", revision)
         return script
 
     return go

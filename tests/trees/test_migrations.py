@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from entail.data.records import Corpus, Premise
+from entail.data.text import premise_key
 from entail.errors import DatabaseError
 from entail.trees.installation.backup import restore
-from entail.trees.log.acts import Write
+from entail.trees.installation.health import examine
+from entail.trees.log.acts import Create, Evidence, GivenNode, Reject, ShownCandidate, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import (
-    open_database,
-)
+from entail.trees.store.database import Database, open_database
 from entail.trees.store.migrations import MIGRATIONS, schema_revision
 from entail.trees.store.schema import REVISION
 from tests.trees.conftest import fill_database
@@ -58,9 +61,99 @@ def test_an_older_database_is_migrated_or_if_that_fails_left(
     script.write_text(script.read_text().replace("'no_such'", "'events'"))
     database = open_database(blank_url)
     with database.reading() as connection:
-        assert schema_revision(connection) == "0005"
+        assert schema_revision(connection) == f"{int(REVISION) + 1:04}"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
+
+
+# --- keys of composed texts (0005) ---
+
+COMPOSED, DECOMPOSED = "caf\xe9s", "cafe\u0301s"
+
+
+def old_key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def decompose(
+    database: Database, premises: Mapping[int, tuple[str, int, int | None]], corpus_id: str
+) -> None:
+    """Make a corpus as version 0.1 stored it: position -> text, versions of addition and retirement."""
+    with database.writing() as connection:
+        for position, (text, added, retired) in premises.items():
+            values = {"text": text, "key": old_key(text), "added": added, "retired": retired}
+            at = (schema.premises.c.corpus_id == corpus_id) & (schema.premises.c.position == position)
+            connection.execute(sa.update(schema.premises).where(at).values(**values))
+        live = sum(retired is None for _, _, retired in premises.values())
+        connection.execute(sa.update(schema.corpora).values(count=live))
+        connection.execute(sa.text("DROP INDEX ix_premises_corpus_id_retired"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
+
+
+@pytest.mark.parametrize(
+    ("premises", "expected"),
+    [
+        ({0: ("ice", 1, None), 1: (DECOMPOSED, 1, None)}, [0, 1]),
+        ({0: ("ice", 1, None), 1: (DECOMPOSED, 1, None), 2: (COMPOSED, 1, None)}, [0, 1]),
+        ({0: ("ice", 1, None), 1: (COMPOSED, 1, None), 2: (DECOMPOSED, 2, None)}, [0, 1]),
+        ({0: ("ice", 1, None), 1: (COMPOSED, 1, 2), 2: (DECOMPOSED, 1, None)}, [0, 2]),
+        ({0: ("ice", 1, None), 1: (COMPOSED, 1, 2), 2: (DECOMPOSED, 2, None)}, [0, 2]),
+        ({0: ("ice", 1, None), 1: (DECOMPOSED, 1, 2), 2: (COMPOSED, 1, None)}, [0, 2]),
+        ({0: ("ice", 1, None), 1: (DECOMPOSED, 1, 2), 2: (COMPOSED, 2, None)}, [0, 2]),
+    ],
+)
+def test_keys_of_decomposed_texts_are_rewritten(
+    database_url: str, premises: dict[int, tuple[str, int, int | None]], expected: list[int]
+) -> None:
+    with closing(open_database(database_url)) as database:
+        store = CorpusStore(database)
+        info = store.add_corpus(Corpus.of("facts", map(str, premises)), author="Ann")
+        store.archive(info.id, author="Ann")  # version 2
+        before = [
+            [at for at, (_, added, gone) in premises.items() if added <= n and (gone or 9) > n]
+            for n in (1, 2)
+        ]
+        decompose(database, premises, info.id)
+    with closing(open_database(database_url)) as database:
+        store, texts = CorpusStore(database), {at: text for at, (text, _, _) in premises.items()}
+        corpus = store.corpus(info.id)
+        assert list(corpus.texts) == [texts[at] for at in expected]
+        assert list(corpus.keys) == [premise_key(texts[at]) for at in expected]
+        for number, positions in enumerate(before, start=1):
+            version = store.corpus(info.id, version=number)
+            assert list(version.texts) == [texts[at] for at in positions], (
+                "older versions hold what they held"
+            )
+            assert len(set(version.keys)) == len(version)
+        assert store.info(info.id).count == len(expected)
+        assert examine(database).problems == ()
+        store.correct(info.id, premise_key(DECOMPOSED), "tea", author="Ann")
+
+
+def test_keys_in_events_are_rewritten(database_url: str) -> None:
+    candidates = (ShownCandidate(old_key(DECOMPOSED), 1, 0.5), ShownCandidate(premise_key("ice"), 2, 0.1))
+    evidence = Evidence(retriever="r", revision="1", corpus_version=1, query="h", shown=candidates)
+    node = GivenNode(DECOMPOSED, -1, "sent1", premise_key(DECOMPOSED))
+    with closing(open_database(database_url)) as database:
+        log = TreeLog(database)
+        tree = log.create(Create(hypothesis="h", nodes=(node, GivenNode("i", -1))), author="Ann")
+        log.act(
+            tree, Reject(node="n1.2", premise=Premise(DECOMPOSED)), author="Ann", base=1, evidence=evidence
+        )
+        with database.writing() as connection:
+            payload = sa.select(sa.cast(schema.events.c.payload, sa.Text)).where(schema.events.c.seq == 1)
+            text = (connection.scalar(payload) or "").replace(premise_key(DECOMPOSED), old_key(DECOMPOSED))
+            row = sa.update(schema.events).where(schema.events.c.seq == 1)
+            connection.execute(row.values(payload=json.loads(text)))
+        decompose(database, {}, "")
+    with closing(open_database(database_url)) as database:
+        log = TreeLog(database)
+        assert examine(database).problems == ()
+        key = premise_key(COMPOSED)
+        assert [candidate.key for candidate in log.evidence(tree)[2].shown] == [key, premise_key("ice")]
+        nodes = log.history(tree).tree.nodes
+        assert [node.key for node in nodes.values()] == [None, key, None]
+        assert ("n1.2", key) in log.history(tree).tree.judgements
 
 
 # --- version 0.1 ---

@@ -147,7 +147,8 @@ class CorpusStore:
         """Return the premise with a key: the one in force, or else the last that was retired."""
         premises = schema.premises.c
         columns = (premises.text, premises.source_id, premises.extra)
-        query = sa.select(*columns).where(premises.corpus_id == corpus_id, premises.key == key)
+        query: sa.Select[Any] = sa.select(*columns)
+        query = query.where(premises.corpus_id == corpus_id, premises.key == key)
         with self._database.reading() as connection:
             name = _read_info(connection, corpus_id).name
             row = connection.execute(query.order_by(premises.added.desc()).limit(1)).first()
@@ -234,7 +235,8 @@ class CorpusStore:
     ) -> Iterator[tuple[sa.Connection, CorpusInfo, Mapping[str, Premise]]]:
         """Yield a locked corpus: connection, summary, and those of the premises that are in force, by key."""
         premises = schema.premises.c
-        query = sa.select(premises.key, premises.text, premises.source_id, premises.extra).where(
+        columns = (premises.key, premises.text, premises.source_id, premises.extra)
+        query: sa.Select[Any] = sa.select(*columns).where(
             premises.corpus_id == corpus_id, premises.retired.is_(None)
         )
         with self._database.writing() as connection:

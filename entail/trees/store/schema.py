@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0004"
+REVISION = "0005"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -86,6 +86,8 @@ corpus_changes = Table(
 
 _CHANGES = ["corpus_changes.corpus_id", "corpus_changes.version"]
 
+_RETIRED = sa.text("retired IS NOT NULL")  # few of many premises
+
 premises = Table(
     "premises",
     metadata,
@@ -101,6 +103,7 @@ premises = Table(
     sa.UniqueConstraint("corpus_id", "key", "added"),
     sa.ForeignKeyConstraint(["corpus_id", "added"], _CHANGES, name="fk_premises_added_in"),
     sa.ForeignKeyConstraint(["corpus_id", "retired"], _CHANGES, name="fk_premises_retired_in"),
+    Index(None, "corpus_id", "retired", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
 )
 
 trees = Table(
