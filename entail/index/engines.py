@@ -126,26 +126,39 @@ ENGINES: Mapping[str, Engine] = _Engines(
     {
         "flat": "entail.index.flat:FlatEngine",
         "milvus": "entail.index.servers.milvus:MilvusEngine",
+        "panorama": "entail.index.panorama:PanoramaEngine",
         "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
     }
 )
 """Engines by name; importing this module imports none of their libraries."""
 
 
-def engine_of(space: VectorSpace) -> Engine:
+PANORAMA_FROM = 50_000
+"""Premises from which `panorama` is the default; below, `flat` answers in a few milliseconds."""
+
+
+def engine_of(space: VectorSpace, *, exact: bool = False) -> Engine:
     """Return the engine that `ENTAIL_INDEX` names, by default the one for the size of a space.
+
+    Args:
+        space: The vectors.
+        exact: Whether the search must be exact: `flat` takes the place of an engine that is not, or that does
+            not support the space.
 
     Raises:
         RetrievalError: If no engine has this name, or it cannot run here, or not with such vectors.
     """
     name = load_settings().index
     if name == "auto":
-        name = "flat"
+        name = "panorama" if space.count >= PANORAMA_FROM else "flat"
+        name = name if not ENGINES[name].missing() and ENGINES[name].supports(space) else "flat"
     if name not in ENGINES:
         raise RetrievalError(f"ENTAIL_INDEX must be auto, {', '.join(ENGINES)}, found {name!r}")
     engine = ENGINES[name]
     if missing := engine.missing():
         raise RetrievalError(f"the index engine {name} cannot run here: {missing}; or set ENTAIL_INDEX=flat")
+    if exact and not (engine.exact and engine.supports(space)):
+        return ENGINES["flat"]
     if not engine.supports(space):
         raise RetrievalError(
             f"the index engine {name} cannot search {space.count:,} vectors of {space.dimension} numbers; "

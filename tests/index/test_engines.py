@@ -19,15 +19,23 @@ NUMBERS = np.random.default_rng(1).integers(0, 2**64 - 1, COUNT, dtype=np.uint64
 def test_the_engine_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENTAIL_INDEX", raising=False)
     assert engine_of(SPACE) is ENGINES["flat"]
+    assert engine_of(_space(1_000_000)) is ENGINES["panorama"]
+    narrow = VectorSpace(revision="stub@1", dimension=3, count=1_000_000)
+    assert engine_of(narrow) is ENGINES["flat"]
     monkeypatch.setenv("ENTAIL_INDEX", "flat")
-    assert engine_of(SPACE).name == "flat"
+    assert engine_of(_space(1_000_000)).name == "flat"
+    monkeypatch.setenv("ENTAIL_INDEX", "panorama")
+    with pytest.raises(RetrievalError, match="3 numbers"):
+        engine_of(narrow)
+    assert engine_of(narrow, exact=True) is ENGINES["flat"]
     monkeypatch.setenv("ENTAIL_INDEX", "gold")
     with pytest.raises(RetrievalError, match="ENTAIL_INDEX"):
         engine_of(SPACE)
 
 
-def test_flat_compares_all_vectors() -> None:
-    index = ENGINES["flat"].build(SPACE, NUMBERS, VECTORS.__getitem__, corpus_hash="0" * 16)
+@pytest.mark.parametrize("name", ["flat", "panorama"])
+def test_exact_engines_rank_all_vectors(name: str) -> None:
+    index = ENGINES[name].build(SPACE, NUMBERS, VECTORS.__getitem__, corpus_hash="0" * 16)
     assert isinstance(index, VectorIndex)
     assert index.exact
     hits = index.search(QUERIES, k=7)
@@ -82,7 +90,7 @@ def test_versions_are_aligned_by_number(old: list[int], new: list[int]) -> None:
         assert [old[source] for source in sources if source >= 0] == [n for n in new if n in old]
 
 
-@pytest.mark.parametrize("name", ["flat"])
+@pytest.mark.parametrize("name", ["flat", "panorama"])
 def test_versions_rank_as_if_they_were_built(name: str) -> None:
     version = np.arange(400)
     index: VersionedIndex | None = _build(name, version)
@@ -99,12 +107,12 @@ def test_versions_rank_as_if_they_were_built(name: str) -> None:
         for k in (1, 10, 1000):
             hits, expected = index.search(QUERIES, k=k), built.search(QUERIES, k=k)
             assert hits.positions.tolist() == expected.positions.tolist()
-            np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5)
+            np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(index.scores(QUERIES), built.scores(QUERIES), rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(index.read(np.arange(len(version))), VECTORS[version])
 
 
-@pytest.mark.parametrize("name", ["flat"])
+@pytest.mark.parametrize("name", ["flat", "panorama"])
 def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index = _build(name, np.arange(COUNT))
     rest = np.delete(np.arange(COUNT), np.arange(0, 200, 3))  # 67: beyond what is fetched in addition
@@ -116,6 +124,22 @@ def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest
     assert hits.positions.tolist() == _build(name, rest).search(QUERIES, k=len(rest)).positions.tolist()
     # The index before still has them all.
     assert set(index.search(QUERIES, k=COUNT).positions[0]) == set(range(COUNT))
+
+
+def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.index.panorama.BATCH", 32)
+    index, flat = _build("panorama", np.arange(COUNT)), _build("flat", np.arange(COUNT))
+    for k in (30, 100, COUNT):
+        assert index.search(QUERIES, k=k).positions.tolist() == flat.search(QUERIES, k=k).positions.tolist()
+
+
+def test_panorama_ranks_what_float32_cannot_tell_apart() -> None:
+    base = VECTORS[:1] + np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * 3e-7
+    crowd = np.ascontiguousarray(base, dtype=np.float32)
+    index = ENGINES["panorama"].build(SPACE, NUMBERS, crowd.__getitem__, corpus_hash="0" * 16)
+    scores = crowd @ VECTORS[0]
+    hits = index.search(VECTORS[:1], k=9)
+    assert hits.scores[0].tolist() == np.sort(scores)[::-1][:9].tolist()
 
 
 def test_what_has_little_in_common_is_built() -> None:

@@ -88,8 +88,12 @@ def test_search_is_comparing_every_pair(
     _check(premises, both, min(k, count), direction)
 
 
+@pytest.mark.parametrize("engine", ["flat", "panorama"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_duplicates_and_what_is_nearly_one_are_told_apart(direction: Any) -> None:
+def test_duplicates_and_what_is_nearly_one_are_told_apart(
+    direction: Any, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_INDEX", engine)
     draw = np.random.default_rng(3)
     base = _random(draw, 60, 16, width=0.5).values
     nearly = np.nextafter(base, np.float32(0))  # one step of float32 in every number
@@ -105,8 +109,12 @@ def test_duplicates_and_what_is_nearly_one_are_told_apart(direction: Any) -> Non
     assert alike.nearest(Gaussians.of(base[:1] + 1), k=4).positions.tolist() == [[0, 1, 2, 3]]
 
 
+@pytest.mark.parametrize("engine", ["flat", "panorama"])
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_a_crowd_that_float32_cannot_tell_apart_is_widened(direction: Any) -> None:
+def test_a_crowd_that_float32_cannot_tell_apart_is_widened(
+    direction: Any, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_INDEX", engine)
     draw = np.random.default_rng(4)
     # Two crowds whose premises are a few steps of float32 apart, and the corpus's mean between them.
     side = np.where(draw.permutation(500) < 250, np.float32(50), np.float32(-50))[:, None]
