@@ -9,13 +9,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.cross.reranker import Reranker
-from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
-from entail.index.ranking import search_by_scores, top_k
+from entail.index.protocol import Floats, Hits, Ints, Manifest, PremiseIndex, ScoresPositions
+from entail.index.ranking import checked_k, query_blocks, top_k
 
 BM25_WEIGHT = 0.1
 """w of BM25, relative to the query's best, next to an encoder; chosen on EntailmentBank dev."""
+
+DEPTH = 1000
+"""First premises of both parts that a hybrid combines."""
 
 
 class HybridIndex:
@@ -33,15 +37,44 @@ class HybridIndex:
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
-        return search_by_scores(self.scores, queries, k=k, count=self.manifest.count)
+        count = self.manifest.count
+        k = checked_k(k, count)
+        hits = Hits(np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32))
+        for rows in query_blocks(len(queries), count):
+            shares = self._shares(queries[rows])
+            for row, query, own in zip(range(len(queries))[rows], queries[rows], shares, strict=True):
+                hits.positions[row], hits.scores[row] = self._nearest(query, own, k)
+        return hits
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return s of every query and every premise, shape (queries, premises)."""
+        return combine(self.first.scores(queries), self._shares(queries), weight=self.weight)
+
+    def _shares(self, queries: Sequence[str]) -> Floats:
+        """Return the scores of the keyword match, divided by the highest of their query."""
         second = self.second.scores(queries)
         if second.size:
             best = second.max(axis=1, keepdims=True)
             second = np.divide(second, best, out=np.zeros_like(second), where=best > 0)
-        return combine(self.first.scores(queries), second, weight=self.weight)
+        return second
+
+    def _nearest(self, query: str, shares: Floats, k: int) -> tuple[Ints, Floats]:
+        """Return the k nearest premises of a query: the best of the first ones of both.
+
+        No other premise has more than the last of both lists together.
+        """
+        depth = max(k, DEPTH)
+        while isinstance(self.first, ScoresPositions) and depth < len(shares):
+            first, second = self.first.search([query], k=depth), top_k(shares[None], depth)
+            positions = np.union1d(first.positions[0], second.positions[0])
+            similarities = self.first.score_positions([query], positions[None])[0]
+            scores = combine(similarities, shares[positions], weight=self.weight)
+            best = top_k(scores[None], k)
+            if best.scores[0, -1] >= first.scores[0, -1] + self.weight * second.scores[0, -1]:
+                return positions[best.positions[0]], best.scores[0]
+            depth *= 4
+        best = top_k(combine(self.first.scores([query]), shares[None], weight=self.weight), k)
+        return best.positions[0], best.scores[0]
 
 
 class RerankedIndex:
@@ -67,21 +100,37 @@ class RerankedIndex:
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
-        return search_by_scores(self.scores, queries, k=k, count=self.manifest.count)
+        k = checked_k(k, self.manifest.count)
+        hits = self.first.search(queries, k=max(k, self.depth))
+        for row, query in enumerate(cancellable(queries)):
+            positions, scores = hits.positions[row], hits.scores[row]
+            again = self._read(query, positions[: self.depth], scores[: self.depth])
+            order = np.lexsort((positions[: self.depth], -again))
+            scores[self.depth :] += self._fall(again, scores[self.depth :])
+            positions[: self.depth], scores[: self.depth] = positions[order], again[order]
+        return Hits(hits.positions[:, :k], hits.scores[:, :k])
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return s of every query and every premise, shape (queries, premises)."""
         scores = self.first.scores(queries).copy()
         for row, query in zip(scores, queries, strict=True):
             nearest = top_k(row[None], self.depth).positions[0]
-            read = self.reranker.score(query, [self.corpus.texts[position] for position in nearest])
-            again = combine(row[nearest], read, weight=self.weight)
+            again = self._read(query, nearest, row[nearest])
             rest = np.ones(len(row), dtype=bool)
             rest[nearest] = False
-            if rest.any():
-                row[rest] += min(0.0, float(again.min()) - float(row[rest].max()) - 1e-3)
+            row[rest] += self._fall(again, row[rest])
             row[nearest] = again
         return scores
+
+    def _read(self, query: str, positions: Ints, scores: Floats) -> Floats:
+        """Return s of a query and some premises, whose scores are those of the first index."""
+        read = self.reranker.score(query, [self.corpus.texts[position] for position in positions])
+        return combine(scores, read, weight=self.weight)
+
+    @staticmethod
+    def _fall(again: Floats, rest: Floats) -> float:
+        """Return what moves the scores of other premises below those that were read again."""
+        return min(0.0, float(again.min()) - float(rest.max()) - 1e-3) if rest.size else 0.0
 
 
 def combine(first: Floats, second: Floats, *, weight: float) -> Floats:

@@ -370,6 +370,14 @@ class GaussianIndex:
         """
         return self._score_all(self._encode(queries), direction)
 
+    def score_positions(self, queries: Sequence[str], positions: Ints) -> Floats:
+        """Return the similarity of each query to the premises at its row of positions."""
+        gaussians, kind = self._encode(queries), self._encoder.kind
+        rows = [
+            similarity(gaussians[row], self._gaussians[own], kind=kind) for row, own in enumerate(positions)
+        ]
+        return np.array(rows, dtype=np.float32).reshape(positions.shape)
+
     def _encode(self, queries: Sequence[str]) -> Gaussians:
         """Return the Gaussians of queries, encoding only those that are no premises and unknown."""
         rows = self._queries.encode_over(

@@ -121,8 +121,9 @@ class PanoramaPart:
         options: Any,  # noqa: ANN401 - FAISS has no types
     ) -> tuple[Ints, float]:
         """Return at least `fetch` candidates, or all, by lowering the least score that is fetched."""
-        step = max(best - last, np.finfo(np.float32).eps * abs(best))
-        floor = -float(np.linalg.norm(query)) * self._longest * 1.001
+        length = float(np.linalg.norm(query))
+        step = max(best - last, self._error * length)
+        floor = -length * self._longest * 1.001
         while len(rows) < fetch and last > -np.inf:
             last, step = last - step, 2 * step
             if last <= floor:

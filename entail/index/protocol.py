@@ -77,3 +77,11 @@ class PremiseIndex(Protocol):
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the similarity of every query to every premise, shape (queries, premises)."""
+
+
+@runtime_checkable
+class ScoresPositions(Protocol):
+    """An index that scores some premises without scoring all."""
+
+    def score_positions(self, queries: Sequence[str], positions: Ints) -> Floats:
+        """Return the similarity of each query to its premises; positions have the shape (queries, n)."""

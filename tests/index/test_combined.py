@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,13 @@ from entail.data.records import Corpus
 from entail.encoders.cross.reranker import Reranker, list_rerankers
 from entail.errors import EncoderError, RetrievalError
 from entail.index.combined import HybridIndex, RerankedIndex
+from entail.index.dense import DenseIndex
 from entail.index.factory import retriever
+from entail.index.gaussian import GaussianIndex
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Floats, PremiseIndex
+from entail.index.ranking import top_k
+from tests.index.test_gaussian_index import CountingGaussians
 
 TEXTS = ["ba be", "ba be bi", "ba du", "fa fe", "ga ge"]
 CORPUS = Corpus.of("five", TEXTS)
@@ -90,3 +95,52 @@ def test_settings_out_of_range_are_refused(write_reranker: Write, form: dict[str
     with pytest.raises(EncoderError):
         Reranker(folder)
     assert list_rerankers() == []
+
+
+LONG = Corpus.of("long", [f"{' '.join(f'w{word}' for word in range(at % 7))} fact {at}" for at in range(300)])
+KINDS = ["dense", "gaussian", "tfidf"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hybrid_combines_lists_and_ranks_as_by_all_scores(
+    kind: str, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.index.combined.DEPTH", 12)
+    if kind == "dense":
+        first: PremiseIndex = DenseIndex(
+            encoder, LONG, np.stack([encoder.vector(text) for text in LONG.texts])
+        )
+    elif kind == "gaussian":
+        gaussians = CountingGaussians()
+        first = GaussianIndex(gaussians, LONG, gaussians.of(LONG.texts))
+    else:
+        first = TfidfIndex(LONG)
+    hybrid = HybridIndex(first, Bm25Index(LONG), weight=0.3)
+    queries = ["w1 w2 fact 7", "nothing known", "fact 250 w5"]
+    for k in (1, 10, 40, 999):
+        hits = hybrid.search(queries, k=k)
+        expected = top_k(hybrid.scores(queries), k)
+        np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
+        assert hits.positions[:, :1].tolist() == expected.positions[:, :1].tolist()
+        assert [len(set(row)) for row in hits.positions.tolist()] == [min(k, 300)] * 3
+
+
+def test_a_hybrid_of_vectors_scores_no_premise_in_vain(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.index.combined.DEPTH", 20)
+    first = DenseIndex(encoder, LONG, np.stack([encoder.vector(text) for text in LONG.texts]))
+    monkeypatch.setattr(first, "scores", lambda queries: pytest.fail("scored all"))
+    hybrid = HybridIndex(first, Bm25Index(LONG), weight=0.1)
+    assert hybrid.search(["w1 fact 7"], k=5).positions.shape == (1, 5)
+    reader = Longest()
+    index = RerankedIndex(hybrid, LONG, reader, weight=1.0, depth=9)
+    assert len(set(index.search(["w1 fact 7"], k=15).positions[0])) == 15
+    assert [len(texts) for _, texts in reader.asked] == [9]
+
+
+@pytest.mark.parametrize("k", [1, 3, 30, 300])
+def test_a_reranked_search_is_the_ranking_of_its_scores(k: int) -> None:
+    index = RerankedIndex(TfidfIndex(LONG), LONG, Longest(), weight=0.01, depth=20)
+    queries = ["w1 w2 fact 7", "fact 250 w5"]
+    hits, expected = index.search(queries, k=k), top_k(index.scores(queries), k)
+    assert hits.positions.tolist() == expected.positions.tolist()
+    np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
