@@ -1,15 +1,16 @@
-"""``entail card``, ``export``, ``average``, ``push``, ``pull``, ``convert``."""
+"""``entail card``, ``export``, ``encode``, ``average``, ``push``, ``pull``, ``convert``."""
 
 from __future__ import annotations
 
 from collections.abc import Sized
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import Device, active_or_packaged
 from entail.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -70,6 +71,50 @@ def export(
     data = {"folder": str(done.folder), "files": done.files, "bytes": size, "difference": done.difference}
     text = f"wrote {done.folder}: {_size(done.files, size)}; maximum difference of vectors "
     return Report(data=data, text=f"{text}{done.difference:.1e}")
+
+
+@command(app)
+def encode(
+    corpus: Annotated[Path, typer.Option(metavar="FILE", help="Corpus: text, CSV, JSON lines ...")],
+    out: Annotated[
+        Path, typer.Option(metavar="STORE", help="Vector store, such as the folder vectors of a data folder.")
+    ],
+    encoder: Annotated[
+        str | None, "Encoder: a name, a folder or a Hub id; default: the active one.", "NAME"
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], "local, or ray: the cluster of RAY_ADDRESS, else one started here."
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Workers of the cluster; default: all.", metavar="N")
+    ] = None,
+    device: Device = None,
+) -> Report:
+    """Encode the premises of a corpus that a vector store lacks.
+
+    An encoding that was stopped goes on where it was. Entail finds the vectors where the store is the folder
+    vectors of its data folder.
+    """
+    from entail.data.corpora import read_corpus
+    from entail.index.encoding.encoding import encode_corpus
+
+    name = encoder or active_or_packaged("retriever")
+    with progress_bar() as progress:
+        premises = read_corpus(corpus, skip_too_long=True, progress=progress).corpus
+        done = encode_corpus(
+            premises, name, store=out, engine=engine, workers=workers, device=device, progress=progress
+        )
+    rate = done.encoded / done.seconds
+    return Report(
+        data={
+            "folder": str(done.folder),
+            "revision": done.revision,
+            "premises": done.premises,
+            "encoded": done.encoded,
+            "seconds": done.seconds,
+        },
+        text=f"encoded {done.encoded:,} of {done.premises:,} premises into {done.folder} ({rate:,.0f}/s)",
+    )
 
 
 @command(app)

@@ -119,3 +119,12 @@ def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixt
     assert (report["problems"], report["database"]["rows"]["trees"]) == ([], 1)
     expected = {"versions", "device", "database", "problems", "machine", "room", "jobs"}
     assert set(report) == expected
+
+
+def test_a_corpus_is_encoded_into_a_store(tiny_home: Path, run_json: Any, tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text("ba be\nda di\n", encoding="utf-8")
+    command = ("encode", "--corpus", "facts.txt", "--out", "store", "--encoder", "tiny")
+    first, again = run_json(*command), run_json(*command)
+    assert (first["premises"], first["encoded"], again["encoded"]) == (2, 2, 0)
+    assert list((tmp_path / "store").rglob("*.rows.npy"))
+    assert run_json(*command, "--workers", "2", code=1)["error"]["type"] == "SettingsError"

@@ -126,10 +126,10 @@ def test_a_url_of_postgresql_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_two_threads_load_one_version_once() -> None:
-    made: list[list[int]] = []
-    threads = [threading.Thread(target=lambda: made.append(whole(build()))) for _ in range(3)]
+    answers: list[list[int]] = []
+    threads = [threading.Thread(target=lambda: answers.append(whole(build()))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [list(range(200))] * 3
+    assert answers == [list(range(200))] * 3

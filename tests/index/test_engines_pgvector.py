@@ -35,10 +35,10 @@ def url(postgres: str, monkeypatch: pytest.MonkeyPatch) -> str:
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    made = postgres.replace("/postgres?", f"/{name}?")
-    monkeypatch.setenv("ENTAIL_INDEX_URL", made)
+    database_url = postgres.replace("/postgres?", f"/{name}?")
+    monkeypatch.setenv("ENTAIL_INDEX_URL", database_url)
     monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
-    return made
+    return database_url
 
 
 @pytest.fixture
