@@ -134,7 +134,7 @@ def promote(
     Without a job, figures on the cards of both decide, or the bundled sample; a retriever needs a job. Models
     of other roles than the retriever's become active for all corpora.
     """
-    from entail.registry.models import active, card_figures, decisive_figures, roll_back
+    from entail.registry.models import active, card_figures, decisive_figures, fetch_model, roll_back
     from entail.registry.models import promote as activate
     from entail.registry.roles import ROLES, role_of
 
@@ -149,6 +149,7 @@ def promote(
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
+    fetch_model(encoder)
     model_role = role_of(encoder)
     if model_role != "retriever" and corpus:
         raise SettingsError(f"{encoder} is for {model_role} in all corpora; leave out --corpus")

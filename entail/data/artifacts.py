@@ -7,15 +7,18 @@ one tar file, so that it is there as a whole or not at all.
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import tarfile
 import tempfile
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from entail.data.private import make_folder
+from entail.data.writing import replacing
 from entail.errors import DataError
 from entail.masking import mask_secrets
 from entail.settings import Settings, load_settings
@@ -43,11 +46,12 @@ class Artifacts:
                 for path in paths:
                     archive.add(path, path.name)
             target = f"{self._root}/{name}"
-            partial = f"{target}.{secrets.token_hex(4)}.partial" if self._is_local else target
-            self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
-            self._files.put_file(str(packed), partial)
-            if partial != target:
-                Path(partial).replace(target)
+            if not self._is_local:  # an object is there as a whole
+                self._files.put_file(str(packed), target)
+                return
+            make_folder(Path(target).parent)
+            with replacing(Path(target)) as unfinished:
+                shutil.copyfile(packed, unfinished)
 
     def pull(self, name: str, folder: Path) -> None:
         """Unpack an artifact into a folder, whose files of the same names are replaced."""
@@ -92,7 +96,17 @@ class Artifacts:
 def open_artifacts(settings: Settings | None = None) -> Artifacts | None:
     """Return the store of the settings; None where files stay on the machine that wrote them."""
     url = (settings or load_settings()).artifacts
-    return Artifacts(url) if url is not None else None
+    return _open(url, os.getpid()) if url is not None else None
+
+
+@lru_cache(maxsize=4)
+def _open(url: str, process: int) -> Artifacts:
+    return Artifacts(url)
+
+
+def model_artifact(name: str, version: str) -> str:
+    """Return the name of a model's artifact: of its revision, or of the job that trained it."""
+    return f"models/{name}/{quote(version, safe='@+')}.tar"
 
 
 def pull_folder(store: Artifacts, name: str, target: Path) -> bool:

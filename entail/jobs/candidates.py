@@ -22,7 +22,7 @@ from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, c
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.progress import ProgressCallback
-from entail.registry.models import active
+from entail.registry.models import active, fetch_model
 from entail.registry.roles import ROLES, list_usable, role_of
 from entail.settings import load_settings
 from entail.training.method import Method, Role, Run, method, methods
@@ -68,7 +68,8 @@ def candidates(jobs: Jobs) -> list[Candidate]:
 
 
 def find_candidate(jobs: Jobs, name: str) -> Candidate | None:
-    """Return the candidate of a name, None where no job trained it."""
+    """Return the candidate of a name, None where no job trained it; fetch it from another machine."""
+    fetch_model(name)
     return next((_candidate(job) for job in jobs.jobs() if job.state == "done" and job.name == name), None)
 
 

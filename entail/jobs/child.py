@@ -18,6 +18,7 @@ import time
 import traceback
 from typing import Any
 
+from entail.data.artifacts import model_artifact
 from entail.data.stored import parse_as
 from entail.errors import DatabaseError, EntailError, JobError
 from entail.jobs.candidates import compare_with_active, cross_validate
@@ -118,7 +119,8 @@ class Attempt:
         try:
             result = {**trainer.train(data, config, run), "name": spec.name}
         except EntailError:
-            self.job.push_checkpoint()
+            with contextlib.suppress(EntailError):
+                self.job.push_checkpoint()
             raise
         if not self._staged.is_dir():
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
@@ -148,11 +150,16 @@ class Attempt:
             self._next_push = now + max(self.checkpoint_seconds, (now - begun) / _PUSH_SHARE)
 
     def _publish(self) -> None:
-        """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""
+        """Move the model under `models/` in one move; its inode is written first, see `_published_result`."""
         for file in self._staged.rglob("*"):
             if file.is_file():
                 with file.open("rb") as opened:
                     os.fsync(opened.fileno())
+        if (store := self.job.artifacts) is not None:
+            store.push([self._staged], model_artifact(self._spec.name, self.job.id))
+        self._place()
+
+    def _place(self) -> None:
         at = self._staged.stat()
         self.job.write_attempt(placed={"machine": machine_of(self.job.folder), "at": [at.st_dev, at.st_ino]})
         try:
@@ -163,15 +170,20 @@ class Attempt:
 
     def _published_result(self) -> dict[str, Any] | None:
         """Return the result of an earlier attempt whose model is published, None without one."""
-        row = self.job.row
+        row, machine = self.job.row, machine_of(self.job.folder)
         if row.placed is None or row.result is None:
             return None
-        try:
-            at = self._target.stat()
-            placed = {"machine": machine_of(self.job.folder), "at": [at.st_dev, at.st_ino]}
-            return parse_as(dict[str, Any], row.result) if json.loads(row.placed) == placed else None
-        except (OSError, ValueError):
-            return None
+        with contextlib.suppress(OSError, ValueError):
+            placed, result = json.loads(row.placed), parse_as(dict[str, Any], row.result)
+            if placed["machine"] == machine:
+                at = self._target.stat()
+                return result if placed["at"] == [at.st_dev, at.st_ino] else None
+            if (store := self.job.artifacts) is not None and not self._target.exists():
+                shutil.rmtree(self._staged.parent, ignore_errors=True)
+                store.pull(model_artifact(self._spec.name, self.job.id), self._staged.parent)
+                self._place()
+                return result
+        return None
 
     def _report(self, progress: Progress) -> None:
         now = time.monotonic()

@@ -32,7 +32,8 @@ from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import Method, method
 from entail.trees.review.decisions import check_name, read_source
-from entail.trees.store.state import JobRow, State, open_state
+from entail.trees.store.connector import open_state
+from entail.trees.store.state import JobRow, State
 
 _INPUTS = "given"
 _START_EVERY = 10.0

@@ -5,6 +5,6 @@ corpus for which a model was promoted; the other roles have one pointer each. Wi
 packaged model is active. The roles other than the retriever also fall back to it when the promoted model is
 gone or its weights changed.
 
-`active.json` in the data folder holds every move of every pointer and is replaced whole. Readers keep what
-they read until the file's stamp changes: every session of every process follows for the cost of one `stat`.
+The database holds every move of every pointer. Readers keep what they read for a second: every session of
+every machine follows.
 """

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.artifacts import model_artifact, open_artifacts, pull_folder
 from entail.data.records import Corpus
+from entail.encoders.card import read_card
 from entail.encoders.catalogue import PACKAGED, SHIPPED, fetch, model_folder, resolve
-from entail.errors import EncoderError, PromotionError
+from entail.errors import DataError, EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.registry.pointers import (
     Pointer,
-    append_move,
     current_pointer,
     list_moves,
     locked_moves,
@@ -88,7 +90,7 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     A corpus without a pointer of its own follows the default; only retrievers differ by corpus.
 
     Raises:
-        PromotionError: If the file of pointers cannot be read; of retrievers only, the others fall back.
+        PromotionError: If the pointers cannot be read; of retrievers only, the others fall back.
         EncoderError: If no retriever was promoted and the packaged one is not installed.
     """
     if role != "retriever":
@@ -96,6 +98,7 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     pointer = current_pointer(corpus) or current_pointer()
     if pointer is None:
         return shipped_retriever()
+    _fetch_active(pointer)
     retriever = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
     if is_shipped(retriever.encoder):
         # An update of the package may change its weights: whoever promoted it goes on with the new ones.
@@ -130,6 +133,24 @@ def active_name(role: Role, names: Collection[str]) -> str | None:
     return now.encoder if now.encoder in names else _fallback(role, names)
 
 
+def fetch_model(name: str, revision: str = "") -> None:
+    """Fetch a model of another machine from the store of artifacts, unless a model of its name is here.
+
+    Without an artifact of the `revision`, it is the newest one; whoever uses it checks its revision.
+
+    Raises:
+        DataError: If the store does not answer, or the model cannot be written.
+    """
+    if "/" in name or model_folder(name) is not None or (store := open_artifacts()) is None:
+        return
+    exact, names = model_artifact(name, revision), store.names(f"models/{name}")
+    if names:
+        models = load_settings().models_dir
+        pull_folder(store, exact if exact in names else names[-1], models / name)
+        if (card := read_card(models / name, name)) is not None and card.base:
+            fetch_model(card.base)
+
+
 def promote(
     name: str,
     *,
@@ -157,8 +178,10 @@ def promote(
         PromotionError: If the model fits no role, `require_no_worse` refuses, the pointer moved since
             `number`, or it cannot be written. The pointer then stays where it is.
         EncoderError: If the model cannot be loaded.
+        DataError: If other machines could not fetch the model from the store of artifacts.
         DemoError: In a demo.
     """
+    fetch_model(name)
     role = role_of(name)
     if role != "retriever" and (corpus is not None or premises is not None):
         raise PromotionError(f"{name} {ROLES[role].task} for all corpora; leave out the corpus")
@@ -171,15 +194,16 @@ def promote(
 
         loaded = BiEncoder(fetch(resolve(encoder)))
         premise_vectors(premises, loaded, cache_dir=load_settings().vectors_dir, progress=progress)
+    _share_model(encoder, revision)
     with locked_moves() as moves:
         now = active(corpus, role=role)
         require_unmoved(now.pointer, number)
         if not anyway:  # again: the pointer may have moved meanwhile
             require_no_worse(encoder, revision, now, evaluation)
         present = current_pointer(corpus, role=role)
-        return append_move(
+        return moves.append(
             Pointer(
-                number=moves + 1,
+                number=moves.last + 1,
                 corpus=corpus,
                 encoder=encoder,
                 revision=revision,
@@ -216,7 +240,7 @@ def roll_back(
         none = replace(present, encoder=None, revision="", premise_revision="", previous=0, evaluation=None)
         target = list_moves()[-present.previous] if present.previous else none
         now = datetime.now(UTC)
-        return append_move(replace(target, number=moves + 1, by=by, at=now, rolled_back=present.number))
+        return moves.append(replace(target, number=moves.last + 1, by=by, at=now, rolled_back=present.number))
 
 
 def card_figures(name: str, now: Active) -> list[FigurePair]:
@@ -286,7 +310,37 @@ def _warn_once(notice: str) -> None:
     _log.warning("%s", notice)
 
 
+_ASK_EVERY = 60.0
+_misses: dict[str, float] = {}  # model that could not be fetched -> time
+
+
+def _fetch_active(pointer: Pointer) -> None:
+    """Fetch an active model that is not here; one that cannot be fetched is asked for again in a minute."""
+    name = str(pointer.encoder)
+    if time.monotonic() - _misses.get(name, float("-inf")) < _ASK_EVERY or model_folder(name) is not None:
+        return
+    try:
+        fetch_model(name, pointer.revision)
+    except DataError as error:
+        _log.warning("%s", error)
+    if model_folder(name) is None:
+        _misses[name] = time.monotonic()
+
+
+def _share_model(name: str, revision: str) -> None:
+    """Let other machines fetch a model, unless every installation has it."""
+    folder = model_folder(name)
+    if folder is None or is_shipped(name) or (store := open_artifacts()) is None:
+        return
+    artifact = model_artifact(folder.name, revision)
+    if artifact not in store.names(f"models/{folder.name}"):
+        store.push([folder], artifact)
+
+
 def _active_or_fallback(role: Role) -> Active:
+    with contextlib.suppress(PromotionError):  # reported below
+        if (promoted := current_pointer(role=role)) is not None:
+            _fetch_active(promoted)
     usable = list_usable(role)
     name = _fallback(role, usable) or ""
     fallback = Active(name, usable.get(name, ""), role=role)

@@ -1,27 +1,35 @@
-"""Pointers to the active models: one record per move, all in `active.json`, which is replaced whole."""
+"""Pointers to the active models: one record per move, a row each in the database.
+
+Moves are read again after `FRESH` seconds, so that pages and requests can look as often as they like. The
+file `active.json` of earlier versions, and of backups, is read into the database once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from entail.data.stored import read_json
-from entail.data.writing import write_text
-from entail.errors import DataError, PromotionError
-from entail.settings import load_settings, refuse_in_demo
-from entail.training.method import Role
+import sqlalchemy as sa
 
-FILE = "active.json"
-"""Name of the file in the data folder."""
+from entail.data.stored import parse_as, read_json
+from entail.errors import DatabaseError, PromotionError
+from entail.settings import is_demo, load_settings, refuse_in_demo
+from entail.training.method import Role
+from entail.trees.store.connector import open_state
+from entail.trees.store.state import ACTIVE, add_moves, lock_moves, read_moves
+
+FRESH = 1.0
+"""Seconds for which moves count as present."""
 
 _FORMAT = 1
-_TIMEOUT = 20.0
-_cache: dict[Path, tuple[tuple[int, int, int] | None, tuple[Pointer, ...]]] = {}
+_REMEDY = "restore it from a backup, or remove it to use the packaged models"
+_cache: dict[str, tuple[float, tuple[Pointer, ...]]] = {}
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Pointer:
 
 @dataclass(frozen=True)
 class _Moves:
-    """Content of the file."""
+    """Content of the file of earlier versions."""
 
     format: int
     moves: tuple[Pointer, ...]
@@ -86,7 +94,7 @@ def current_pointer(corpus: str | None = None, *, role: Role = "retriever") -> P
     """Return the pointer of exactly this corpus or role; None where nothing is promoted.
 
     Raises:
-        PromotionError: If the file of pointers cannot be read.
+        PromotionError: If the pointers cannot be read.
     """
     last = next(iter(history(corpus, role=role)), None)
     return last if last is not None and last.encoder is not None else None
@@ -98,36 +106,38 @@ def rollback_target(pointer: Pointer) -> Pointer | None:
     return before if before is not None and before.encoder is not None else None
 
 
+class MoveWriter:
+    """Writer of the next moves, while no other process can write one; `last` is the number of the last."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self.last = len(read_moves(connection))
+
+    def append(self, move: Pointer) -> Pointer:
+        """Write one more move."""
+        add_moves(self._connection, {move.number: json.dumps(move.to_json())})
+        self.last = move.number
+        return move
+
+
 @contextlib.contextmanager
-def locked_moves() -> Iterator[int]:
-    """Keep other processes from moving a pointer meanwhile; give the number of the last move."""
-    from filelock import FileLock, Timeout
-
-    refuse_in_demo("the active models cannot be changed")
-    file = load_settings().data_dir / FILE
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT).acquire()
-    except Timeout as error:
-        raise PromotionError("another process is promoting a model; try again") from error
-    except OSError as error:
-        raise PromotionError(f"the active model cannot be changed: {error}") from error
-    with lock:
-        yield len(_read_moves())
-
-
-def append_move(move: Pointer) -> Pointer:
-    """Write one more move; only under `locked_moves`.
+def locked_moves() -> Iterator[MoveWriter]:
+    """Keep other processes from moving a pointer meanwhile; give the writer of moves.
 
     Raises:
-        PromotionError: If it cannot be written: the pointers stay as they are.
+        PromotionError: If the pointers cannot be read or written: they stay as they are.
     """
-    content = {"format": _FORMAT, "moves": [pointer.to_json() for pointer in (*_read_moves(), move)]}
+    refuse_in_demo("the active models cannot be changed")
+    _read_moves()  # imports those of a file
     try:
-        write_text(load_settings().data_dir / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    except DataError as error:
+        with open_state().writing() as connection:
+            lock_moves(connection)
+            _cache.clear()
+            yield MoveWriter(connection)
+    except DatabaseError as error:
         raise PromotionError(f"the active model was not changed: {error}") from error
-    return move
+    finally:
+        _cache.clear()
 
 
 def require_unmoved(present: Pointer | None, number: int | None) -> None:
@@ -138,20 +148,37 @@ def require_unmoved(present: Pointer | None, number: int | None) -> None:
 
 
 def _read_moves() -> tuple[Pointer, ...]:
-    """Return all moves in order; the file is read again only after it changed."""
-    file = load_settings().data_dir / FILE
+    """Return all moves in order."""
+    settings = load_settings()
+    file, url = settings.data_dir / ACTIVE, settings.database_url
+    imported = _import_file(file) if file.exists() else None
+    cached = _cache.get(url)
+    if imported is None and cached is not None and time.monotonic() - cached[0] < FRESH:
+        return cached[1]
     try:
-        stat = file.stat()
-        stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
-        if (cached := _cache.get(file)) is not None and cached[0] == stamp:
-            return cached[1]
-    except OSError:
-        stamp = None
-    remedy = "restore it from a backup, or remove it to use the packaged models"
-    content = read_json(file, _Moves, error=PromotionError, remedy=remedy) or _Moves(_FORMAT, ())
+        texts = open_state().moves()
+        moves = tuple(parse_as(Pointer, text) for text in texts or ()) or imported or ()
+    except ValueError as error:
+        raise PromotionError(f"a move of the active models cannot be read ({error}); {_REMEDY}") from error
+    except DatabaseError as error:
+        raise PromotionError(f"the active models cannot be read: {error}") from error
+    _cache[url] = (time.monotonic(), moves)
+    return moves
+
+
+def _import_file(file: Path) -> tuple[Pointer, ...]:
+    """Read the file of an earlier version into the database, unless that has moves; return its moves."""
+    content = read_json(file, _Moves, error=PromotionError, remedy=_REMEDY) or _Moves(_FORMAT, ())
     if content.format != _FORMAT:
         raise PromotionError(
-            f"{file.name} is of another version of entail (format {content.format}); {remedy}"
+            f"{file.name} is of another version of entail (format {content.format}); {_REMEDY}"
         )
-    _cache[file] = (stamp, content.moves)
+    with contextlib.suppress(DatabaseError, OSError):  # one that can only be read counts as it is
+        if not is_demo():
+            with open_state().writing() as connection:
+                lock_moves(connection)
+                if not read_moves(connection):
+                    rows = enumerate((json.dumps(move.to_json()) for move in content.moves), start=1)
+                    add_moves(connection, dict(rows))
+            file.replace(file.with_name(f"{file.stem}.imported.json"))
     return content.moves

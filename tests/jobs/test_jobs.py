@@ -25,6 +25,7 @@ from entail.errors import (
 )
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs import worker
+from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs
 from entail.jobs.locks import machine_of
 from entail.jobs.record import EXITS, TODO, Job, Outcome, outcome_of_error, outcome_of_exit
@@ -125,8 +126,15 @@ def test_cancel_queued_job(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 def cancel_running(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job, list[str]]:
     states: list[str] = []
+    has_begun = threading.Event()
+
+    def spawn(*arguments: Any) -> Any:
+        process = fork_child(*arguments)
+        has_begun.set()
+        return process
 
     def cancel() -> None:
+        has_begun.wait()  # no thread may use the database while another one forks
         for _ in range(1200):
             if ready():
                 break
@@ -135,7 +143,7 @@ def cancel_running(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    run_job(jobs.handle(job.id), stopping=lambda: False, spawn=fork_child)
+    run_job(jobs.handle(job.id), stopping=lambda: False, spawn=spawn)
     canceller.join()
     return jobs.job(job.id), states
 
@@ -256,18 +264,18 @@ def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
 def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     job = submit(steps=3, pace=0.1)
 
-    def take(_: int) -> Any:
-        return run_job(Jobs().handle(job.id), stopping=lambda: False, spawn=fork_child)
+    def take(handle: JobHandle) -> Any:
+        return run_job(handle, stopping=lambda: False, spawn=fork_child)
 
     with ThreadPoolExecutor(3) as threads:
-        ends = list(threads.map(take, range(3)))
+        ends = list(threads.map(take, [Jobs().handle(job.id) for _ in range(3)]))
     assert [end.state for end in ends if end is not None] == ["done"]
     assert jobs.job(job.id).status.attempt == 1
 
 
 def test_a_locked_database_refuses_the_job(jobs: Jobs, submit: Submit) -> None:
     submit("first")
-    database = jobs.state._open()
+    database = jobs.state._connector._open()  # type: ignore[attr-defined]  # of a database
     object.__setattr__(database, "wait_seconds", 0.05)
     with database.writing(), pytest.raises(LockedDatabaseError):
         Jobs().submit("fifth", {}, {}, name="mine", by="Ann")

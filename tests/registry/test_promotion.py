@@ -11,11 +11,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.errors import EncoderError, PromotionError
+from entail.errors import DatabaseError, EncoderError, PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
+from entail.registry import pointers
 from entail.registry.models import Active, active, promote, roll_back
 from entail.registry.pointers import (
-    append_move,
     current_pointer,
     history,
     list_moves,
@@ -24,6 +24,8 @@ from entail.registry.pointers import (
 )
 from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
+from entail.trees.store.connector import open_state
+from entail.trees.store.state import add_moves
 
 PACKAGED = "minilm"
 
@@ -184,18 +186,17 @@ def test_a_promoted_model_that_ships_is_that_of_the_installed_version(
         active("grove").check()
 
 
-def test_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_the_pointers(monkeypatch: pytest.MonkeyPatch) -> None:
     put("one")
-    before = (tmp_path / "data" / "active.json").read_bytes()
 
-    def full(self: Path, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
+    def full(*arguments: object) -> None:
+        raise DatabaseError("the disk is full")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(PromotionError, match="No space left"):
-        put("two")
-    monkeypatch.undo()
-    assert (tmp_path / "data" / "active.json").read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr("entail.registry.pointers.add_moves", full)
+        with pytest.raises(PromotionError, match="the disk is full"):
+            put("two")
+    assert (active().encoder, len(list_moves())) == ("one", 1)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 9, "moves": []}', '{"format": 1, "moves": [{}]}'])
@@ -234,20 +235,25 @@ def test_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None
     assert active().encoder == "org/model@abc"
 
 
-def test_roles_share_the_file(tmp_path: Path) -> None:
+def test_roles_share_the_numbers() -> None:
     first = put("one")
-    file = tmp_path / "data" / "active.json"
-    assert '"role"' not in file.read_text(encoding="utf-8"), "a file of retrievers is what it always was"
-    with locked_moves():
-        append_move(replace(first, number=2, encoder="gauss", role="direction"))
+    with locked_moves() as moves:
+        moves.append(replace(first, number=2, encoder="gauss", role="direction"))
     assert (active().encoder, [move.number for move in list_moves("retriever")]) == ("one", [1])
     assert (history(), list_pointers()) == ((first,), (first,))
     assert put("two").number == 3, "numbers are those of all moves"
     assert roll_back(by="Bob").encoder == "one"
     assert current_pointer(role="direction") == replace(first, number=2, encoder="gauss", role="direction")
-    file.write_text(file.read_text(encoding="utf-8").replace("direction", "cooking"), encoding="utf-8")
-    with pytest.raises(PromotionError, match="role"):
-        active()
+
+
+def test_another_process_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    put("one")
+    assert active().encoder == "one"
+    monkeypatch.setattr(pointers, "FRESH", 0.0)
+    content = json.dumps(replace(history()[0], number=2, encoder="two").to_json())
+    with open_state().writing() as connection:
+        add_moves(connection, {2: content})
+    assert active().encoder == "two"
 
 
 def test_file_of_version_0_1(tmp_path: Path) -> None:
@@ -263,7 +269,8 @@ def test_file_of_version_0_1(tmp_path: Path) -> None:
     assert (directions.encoder, chains.encoder) == ("gauss", "scorer")
     assert [move.number for move in history("sea")] == [9, 8]
     assert roll_back(by="Bob").encoder == "one"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    assert content["format"] == 1
-    assert content["moves"][:-1] == json.loads(earlier.read_text(encoding="utf-8"))["moves"]
-    assert set(content["moves"][-1]) == set(content["moves"][0])
+    moves = [move.to_json() for move in reversed(list_moves())]
+    assert moves[:-1] == json.loads(earlier.read_text(encoding="utf-8"))["moves"]
+    # It was read once, and is still there under another name.
+    assert not file.exists()
+    assert file.with_name("active.imported.json").read_bytes() == earlier.read_bytes()

@@ -28,11 +28,10 @@ import sqlalchemy as sa
 from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Meter, ProgressCallback
-from entail.registry import pointers
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.installation.archive import Archive, open_archive, read_chunks, write_archive
 from entail.trees.installation.health import corpus_problems, row_counts, tree_problems
-from entail.trees.store import schema
+from entail.trees.store import schema, state
 from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.migrations import migrate
 from entail.trees.store.restoration import FolderSwap, forget
@@ -109,8 +108,9 @@ def restore(
         try:
             with database.reading() as connection:
                 rows = row_counts(connection)
-            files = (models.parent / pointers.FILE, *models.rglob("*"))
-            if any(rows.values()) or any(path.is_file() for path in files):
+                moves = state.read_moves(connection)
+            files = (models.parent / state.ACTIVE, *models.rglob("*"))
+            if any(rows.values()) or moves or any(path.is_file() for path in files):
                 if not replace:
                     reason = f"{database.url} or {models} is not empty; say --replace to have it replaced"
                     raise DatabaseError(f"nothing was restored, for {reason} (and backed up first)")
@@ -147,7 +147,9 @@ def _write(
         def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
             for table in schema.metadata.sorted_tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
-            for name, path in _model_files():
+            if moves := state.moves_as_json(connection):
+                yield f"models/{state.ACTIVE}", iter([moves.encode()])
+            for name, path in _model_files(with_active=not moves):
                 with suppress(FileNotFoundError):  # replaced meanwhile by another version of the model
                     yield name, read_chunks(path.open("rb"))
 
@@ -156,18 +158,18 @@ def _write(
     return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(written) - len(rows))
 
 
-def _model_files() -> Iterator[tuple[str, Path]]:
+def _model_files(*, with_active: bool) -> Iterator[tuple[str, Path]]:
     """Yield the parts of the models: name in the archive, file."""
     models = _models_dir()
-    active = models.parent / pointers.FILE
-    if active.is_file():
-        yield f"models/{pointers.FILE}", active
+    active = models.parent / state.ACTIVE  # of an earlier version, not read yet
+    if with_active and active.is_file():
+        yield f"models/{state.ACTIVE}", active
     for folder, folders, files in os.walk(models):
         if Path(folder) == models:
             folders[:] = [name for name in folders if name[0] != "." and not name.endswith(".training")]
         folders.sort()
         for path in (Path(folder, name) for name in sorted(files)):
-            if path.is_file() and not path.is_symlink() and path != models / pointers.FILE:
+            if path.is_file() and not path.is_symlink() and path != models / state.ACTIVE:
                 yield f"models/{path.relative_to(models).as_posix()}", path
 
 
@@ -256,7 +258,7 @@ def _fill(
         for column in (column for table in tables.tables.values() for column in table.columns):
             if isinstance(column.type, sa.JSON):
                 column.type = sa.JSON(none_as_null=True)
-        filled = [table for table in tables.sorted_tables if table.name != "alembic_version"]
+        filled = [t for t in tables.sorted_tables if t.name not in {"alembic_version", *state.TABLES}]
         parts = {f"tables/{table.name}.jsonl": table for table in filled}
         if parts.keys() != {part for part in archive.parts if part.startswith("tables/")}:
             raise FormatError(f"expected the tables {sorted(parts)}, found others", source=archive.name)

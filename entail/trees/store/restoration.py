@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
-from entail.registry import pointers
 from entail.settings import load_settings
+from entail.trees.store.state import ACTIVE, moves_as_json, remove_moves
 
 JOURNAL = "restore.json"
 """Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
@@ -76,13 +76,17 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Put the pointers next to the models; remove the old models unless they stay, table and journal."""
-        active = self.models / pointers.FILE
+        """Put the pointers next to the models; remove the old models unless they stay, table and journal.
+
+        The registry reads the pointers from there.
+        """
+        active, destination = self.models / ACTIVE, self.models.parent / ACTIVE
         if active.is_file():
-            destination = self.models.parent / pointers.FILE
-            if self.keeps and destination.is_file() and self.before.is_dir():
-                destination.replace(self.before / pointers.FILE)
+            if self.keeps and self.before.is_dir() and (moves := moves_as_json(connection)):
+                write_text(self.before / ACTIVE, moves)
             active.replace(destination)
+        if destination.is_file():
+            remove_moves(connection)
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)

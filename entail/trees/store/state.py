@@ -7,22 +7,18 @@ says what it was decided on: it changes nothing where another machine was first.
 
 from __future__ import annotations
 
-import os
+import json
 import time
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
-from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text
 
 from entail.errors import DatabaseError
-from entail.settings import load_settings
-from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.schema import Utc
 
 VERSION = 1
@@ -73,6 +69,9 @@ _moves = Table(
 TABLES = frozenset(_metadata.tables)
 """Names of the tables, which no migration of the trees knows."""
 
+ACTIVE = "active.json"
+"""Name of the file with the moves of pointers: in backups, and in the data folder of earlier versions."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobRow:
@@ -110,18 +109,27 @@ class JobRow:
     checkpoint: str | None = None
 
 
+class Connector(Protocol):
+    """Connections to the database; `reading` gives None where the tables are not made yet."""
+
+    def reading(self) -> AbstractContextManager[sa.Connection | None]:
+        """Give a connection."""
+
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """Give a connection in a transaction; the tables are made first where there are none."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class State:
     """Rows of jobs, workers and active models in one database; without its tables there are none.
 
     Methods raise `DatabaseError` if the database does not answer.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._lock = Lock()
-        self._database: Database | None = None
-        self._inode: int | None = None
-        self._has_tables = False
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
 
     def jobs(self) -> list[JobRow]:
         """Return all jobs."""
@@ -236,65 +244,16 @@ class State:
         with self._reading() as connection:
             return read_moves(connection) if connection is not None else None
 
-    @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """Yield a connection in a transaction; the tables are made first where there are none."""
-        if not self._can_read():
-            self._make_tables()
-        database = self._open()
-        with database.writing(wait_seconds=database.wait_seconds) as connection:
-            yield connection
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """Give a connection in a transaction, for changes that belong together."""
+        return self._connector.writing()
 
-    @contextmanager
-    def _reading(self) -> Iterator[sa.Connection | None]:
-        """Yield a connection, None without tables."""
-        if not self._can_read():
-            yield None
-            return
-        with self._open().reading() as connection:
-            yield connection
+    def close(self) -> None:
+        """Close the database; it is opened again at the next call."""
+        self._connector.close()
 
-    def _can_read(self) -> bool:
-        """Return whether there are tables; raise `DatabaseError` if a newer version made them."""
-        file = sqlite_file(self._url)
-        if file is not None and not file.exists():
-            return False
-        database = self._open()
-        if not self._has_tables:
-            with database.reading() as connection:
-                version = _version_of(connection)
-            if version > VERSION:
-                raise DatabaseError(
-                    f"the jobs in {database.url} are of version {version}, newer than this version of entail "
-                    f"knows ({VERSION}); update entail (nothing was changed)"
-                )
-            self._has_tables = version > 0
-        return self._has_tables
-
-    def _open(self) -> Database:
-        """Return the database; it is opened again after its file was replaced."""
-        file = sqlite_file(self._url)
-        with self._lock:
-            inode = file.stat().st_ino if file is not None and file.exists() else None
-            if self._database is not None and inode != self._inode:
-                self._database.close()
-                self._database = None
-            if self._database is None:
-                self._database = open_database(self._url, migrates=False)
-                self._inode, self._has_tables = file.stat().st_ino if file is not None else None, False
-            return self._database
-
-    def _make_tables(self) -> None:
-        with (
-            closing(open_database(self._url)) as database,  # makes those of trees
-            database.writing(wait_seconds=database.wait_seconds) as connection,
-        ):
-            if connection.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            _metadata.create_all(connection)
-            if not _version_of(connection):
-                connection.execute(sa.insert(_version).values(version=VERSION))
-        self._has_tables = False
+    def _reading(self) -> AbstractContextManager[sa.Connection | None]:
+        return self._connector.reading()
 
     def _job_rows(self, condition: sa.ColumnElement[bool]) -> list[JobRow]:
         with self._reading() as connection:
@@ -310,41 +269,26 @@ class State:
             change = sa.update(_jobs).where(condition).values(**values)
             return connection.execute(change).rowcount == 1
 
-    def close(self) -> None:
-        """Close the database."""
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-            self._database = None
+
+def version_of(connection: sa.Connection) -> int:
+    """Return the version of the tables, 0 without any."""
+    if not sa.inspect(connection).has_table(_version.name):
+        return 0
+    return connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
 
 
-_MOST = 8
-_states: OrderedDict[str, State] = OrderedDict()
-_states_lock = Lock()
-
-
-def open_state(url: str | None = None) -> State:
-    """Return the state in a database, that of the settings by default; it stays open."""
-    url = url or load_settings().database_url
-    with _states_lock:
-        state = _states.pop(url) if url in _states else State(url)
-        _states[url] = state
-        for old in list(_states)[:-_MOST]:
-            _states.pop(old).close()
-        return state
-
-
-def _close_states() -> None:
-    for state in list(_states.values()):
-        state.close()
-
-
-os.register_at_fork(before=_close_states)  # no connection can be shared with a forked process
+def make_tables(connection: sa.Connection) -> None:
+    """Make the tables in a transaction, unless another process did."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    _metadata.create_all(connection)
+    if not version_of(connection):
+        connection.execute(sa.insert(_version).values(version=VERSION))
 
 
 def read_moves(connection: sa.Connection) -> list[str]:
     """Return the moves of pointers in a transaction; none without tables."""
-    if not _version_of(connection):
+    if not version_of(connection):
         return []
     return list(connection.scalars(sa.select(_moves.c.content).order_by(_moves.c.number)))
 
@@ -363,8 +307,15 @@ def add_moves(connection: sa.Connection, contents: Mapping[int, str]) -> None:
 
 
 def remove_moves(connection: sa.Connection) -> None:
-    """Remove all moves, for others that follow in the same transaction."""
-    connection.execute(sa.delete(_moves))
+    """Remove all moves, for others that follow."""
+    if version_of(connection):
+        connection.execute(sa.delete(_moves))
+
+
+def moves_as_json(connection: sa.Connection) -> str:
+    """Return the content of the file `ACTIVE`, empty without moves."""
+    moves = [json.loads(content) for content in read_moves(connection)]
+    return json.dumps({"format": 1, "moves": moves}, indent=1) + "\n" if moves else ""
 
 
 def _lease(job_id: str, attempt: int) -> sa.ColumnElement[bool]:
@@ -384,9 +335,3 @@ def _now(connection: sa.Connection) -> sa.ColumnElement[float]:
     if connection.dialect.name == "postgresql":
         return sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), Float)
     return sa.literal(time.time(), Float)
-
-
-def _version_of(connection: sa.Connection) -> int:
-    if not sa.inspect(connection).has_table(_version.name):
-        return 0
-    return connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
