@@ -16,7 +16,7 @@ from entail.errors import EncoderError, SettingsError
 from entail.index.encoding.cluster import encode_on_ray
 from entail.index.encoding.rows import Batches, row_encoder
 from entail.index.engines import Numbers
-from entail.index.store import Halves, VectorStore, locked, numbers_of, write_segment
+from entail.index.store import Halves, VectorStore, locked, write_segment
 from entail.index.vectors import ENCODED_AT_ONCE, slug
 from entail.progress import Meter, ProgressCallback
 from entail.settings import refuse_in_demo
@@ -83,13 +83,13 @@ def encode_corpus(
         raise SettingsError("workers belong to a cluster: pass --engine ray, or leave out --workers")
     encoder, metric = row_encoder(name, device=device)
     about: dict[str, Any] = {"revision": encoder.premise_revision, "metric": metric}
-    folder, numbers = store / slug(encoder.premise_revision), numbers_of(corpus)
+    folder, numbers = store / slug(encoder.premise_revision), corpus.numbers
     start, encoded = time.perf_counter(), 0
     try:
         with locked(folder, corpus.hash, strict=True):
             rows = VectorStore(folder, dimension=encoder.dimension, **about)
             missing = np.flatnonzero(rows.find_missing(numbers))
-            texts = [fold(corpus.premises[position].text) for position in missing]
+            texts = [fold(corpus.texts[position]) for position in missing.tolist()]
             if engine == "local":
                 batches = _encode_here(encoder, numbers[missing], texts)
             else:
