@@ -18,6 +18,7 @@ from entail.errors import CorpusError
 from entail.trees.installation.health import examine
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
+from entail.trees.store.search import ALL, ID, TEXT
 from tests.trees.conftest import at_once
 
 ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
@@ -150,6 +151,49 @@ def test_a_premise_is_read_by_its_key(store: CorpusStore, facts: CorpusInfo) -> 
     assert [store.premise(facts.id, premise.key) for premise in (ICE, FIRE)] == [ICE, FIRE]
     with pytest.raises(CorpusError):
         store.premise(facts.id, SNOW.key)
+
+
+def find(store: CorpusStore, corpus_id: str, words: str, column: str = TEXT) -> list[str]:
+    """Return the texts of a search, and check their count."""
+    premises, count = store.find_premises(corpus_id, words, column=column, limit=10)
+    assert count == len(premises)
+    return [premise.text for premise in premises]
+
+
+def test_premises_are_found_by_words(store: CorpusStore, facts: CorpusInfo) -> None:
+    other = store.add_corpus(Corpus.of("other", ["ice is elsewhere"]), author="Ann")
+    store.add(facts.id, ["Ärger 100% don't_stop", "snow is Ice", "Über-ice"], author="Bob")
+    for words, texts in {
+        "": ["ice is cold", "fire is hot", "Ärger 100% don't_stop", "snow is Ice", "Über-ice"],
+        "is ic": ["ice is cold", "snow is Ice"],
+        "ICE": ["ice is cold", "snow is Ice", "Über-ice"],
+        "ärg": ["Ärger 100% don't_stop"],
+        "über": ["Über-ice"],
+        "don't stop": ["Ärger 100% don't_stop"],
+        "%": ["Ärger 100% don't_stop"],
+        '" OR *': [],
+        "elsewhere": [],
+    }.items():
+        assert find(store, facts.id, words) == texts, words
+    assert find(store, other.id, "ice") == ["ice is elsewhere"]
+    store.correct(facts.id, ICE.key, "water is wet", author="Bob")
+    store.retire(facts.id, [premise_key("Über-ice")], author="Bob")
+    assert find(store, facts.id, "ice") == ["snow is Ice"]
+    assert find(store, facts.id, "wet") == ["water is wet"]
+
+
+def test_premises_are_found_in_columns_and_by_pages(store: CorpusStore) -> None:
+    rows = [Premise(f"fact {n}", f"id-{n}", (("über", f"page {n}"),)) for n in range(30)]
+    info = store.add_corpus(Corpus("rows", tuple(rows)), author="Ann")
+    assert store.columns(info.id) == [ID, "über"]
+    for column, words in ((ID, "id-25"), (ID, "D-25"), ("über", "age 25"), (ALL, "id-25"), (TEXT, "25")):
+        assert find(store, info.id, words, column) == ["fact 25"]
+    for column, words in ((ID, "page 7"), ("über", "id-7"), (TEXT, "page 7"), ("none", "7"), (ALL, "78")):
+        assert find(store, info.id, words, column) == []
+    assert find(store, info.id, "page 25 fact", ALL) == ["fact 25"]
+    premises, count = store.find_premises(info.id, "fact", start=20, limit=5)
+    assert (premises, count) == (rows[20:25], 30)
+    assert store.find_premises(info.id, limit=2) == (rows[:2], 30)
 
 
 def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:

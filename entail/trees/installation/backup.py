@@ -31,7 +31,7 @@ from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.installation.archive import Archive, open_archive, read_chunks, write_archive
 from entail.trees.installation.health import corpus_problems, row_counts, tree_problems
-from entail.trees.store import schema, state
+from entail.trees.store import schema, search, state
 from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.migrations import migrate
 from entail.trees.store.restoration import FolderSwap, forget
@@ -254,7 +254,7 @@ def _fill(
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
         migrate(connection, archive.revision)
         tables = sa.MetaData()
-        tables.reflect(connection)
+        tables.reflect(connection, only=lambda name, _: not name.startswith(search.INDEX))
         for column in (column for table in tables.tables.values() for column in table.columns):
             if isinstance(column.type, sa.JSON):
                 column.type = sa.JSON(none_as_null=True)
@@ -277,6 +277,7 @@ def _fill(
                 reason = f"its rows do not fit the table {table.name} ({reason})"
                 raise FormatError(reason, source=archive.name) from error
         migrate(connection)
+        search.create_index(connection)
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
         problems = tuple(tree_problems(connection))

@@ -27,9 +27,14 @@ from entail.settings import load_settings
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, fold_name, is_signed_in
 from entail.trees.store.database import Database
+from entail.trees.store.search import ID, TEXT, add_words, matches
 
 LONGEST_NAME = 100
 CACHED_CORPORA = 8
+COUNTED = 10_000
+"""Premises of a search that are counted; who sees more looks for another word."""
+
+_SAMPLE = 1_000  # premises whose columns count as those of the corpus
 _BLOCK = 10_000  # premises that are inserted at once
 _READ = 100_000  # premises that are read at once
 _ARCHIVE = "archive"  # the change that archives a corpus; any other brings it back
@@ -155,6 +160,35 @@ class CorpusStore:
         if row is None:
             raise CorpusError(f"{name!r} has no premise {key!r}")
         return _read_premise(row)
+
+    def columns(self, corpus_id: str) -> list[str]:
+        """Return the names of the columns that the first premises have next to their texts."""
+        rows = self.find_premises(corpus_id, limit=_SAMPLE)[0]
+        names = list(dict.fromkeys(name for premise in rows for name, _ in premise.extra))
+        return [ID, *names] if any(premise.source_id for premise in rows) else names
+
+    def find_premises(
+        self, corpus_id: str, words: str = "", *, column: str = TEXT, start: int = 0, limit: int
+    ) -> tuple[list[Premise], int]:
+        """Return a part of the premises in force that have the words, and how many there are.
+
+        No more than `COUNTED` and one are counted. The words are looked for in a column: the `TEXT`, the
+        `ID`, a further one by its name, or in `ALL`.
+        """
+        premises = schema.premises.c
+        with self._database.reading() as connection:
+            count = _read_info(connection, corpus_id).count
+            condition = (premises.corpus_id == corpus_id) & premises.retired.is_(None)
+            condition &= matches(connection, corpus_id, words, column)
+            query: sa.Select[Any] = sa.select(premises.text, premises.source_id, premises.extra).where(
+                condition
+            )
+            rows = connection.execute(query.order_by(premises.position).offset(start).limit(limit))
+            part = list(map(_read_premise, rows))
+            if words.strip():
+                some = sa.select(sa.literal(1)).where(condition).limit(COUNTED + 1).subquery()
+                count = connection.scalar(sa.select(sa.func.count()).select_from(some)) or 0
+        return part, count
 
     def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
         """Append premises; repeated ones are added once."""
@@ -429,6 +463,7 @@ def _insert_version(
         )
         while block := list(islice(rows, _BLOCK)):
             connection.execute(sa.insert(premises), block)
+            add_words(connection, block)
             meter.add(len(block))
     connection.execute(
         sa.update(corpora)

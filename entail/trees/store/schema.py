@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0005"
+REVISION = "0006"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
