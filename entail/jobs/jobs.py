@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -138,7 +138,8 @@ class Jobs:
 
     def queued(self) -> list[Job]:
         """Return the queued jobs, the next one first."""
-        return sorted((job for job in self.jobs() if job.state == "queued"), key=_order)
+        jobs = self._load(self.state.jobs(state="queued"))[0]
+        return sorted((job for job in jobs if job.state == "queued"), key=_order)
 
     def cancel(self, job_id: str, *, by: str) -> Job:
         """Cancel a job; a running one is `cancelling` until it has written a checkpoint.
@@ -273,26 +274,39 @@ class Jobs:
         fitting = [full_id for full_id in ids if full_id.startswith(job_id)]
         if len(fitting) == 1 or job_id in fitting:
             full_id = job_id if job_id in fitting else fitting[0]
-            return self._handles.setdefault(full_id, JobHandle(full_id, self.settings))
+            return self._handle(full_id)
         hint = f"{len(fitting)} ids begin so" if fitting else "`entail jobs list` shows all jobs"
         raise UnknownJobError(f"no job has the id {job_id!r}; {hint}")
 
-    def _load_all(self) -> tuple[list[Job], dict[str, str]]:
+    def _handle(self, job_id: str) -> JobHandle:
+        if (handle := self._handles.get(job_id)) is None:
+            handle = self._handles.setdefault(job_id, JobHandle(job_id, self.settings))
+        return handle
+
+    def _load(self, rows: Iterable[JobRow]) -> tuple[list[Job], dict[str, str]]:
+        """Return the jobs of rows, and id -> reason of those that cannot be read."""
         jobs: list[Job] = []
-        rows, left = self.state.jobs(), self._unimported or {}
-        unreadable = {job_id: why for job_id, why in left.items() if (self.folder / job_id).exists()}
+        unreadable: dict[str, str] = {}
         for row in rows:
             try:
-                jobs.append(self._handles.setdefault(row.id, JobHandle(row.id, self.settings)).load(row))
+                jobs.append(self._handle(row.id).load(row))
             except UnknownJobError:  # it was deleted meanwhile
                 continue
             except JobError as error:
                 unreadable[row.id] = str(error)
+        return jobs, unreadable
+
+    def _load_all(self) -> tuple[list[Job], dict[str, str]]:
+        jobs, unreadable = self._load(self.state.jobs())
+        left = (self._unimported or {}).items()
+        unreadable |= {job_id: reason for job_id, reason in left if (self.folder / job_id).exists()}
         queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
         positions = {job.id: position for position, job in enumerate(queued, start=1)}
+        jobs = [
+            replace(job, queue_position=positions[job.id]) if job.id in positions else job for job in jobs
+        ]
         # Ids of one second are in random order.
-        jobs.sort(key=lambda job: (job.spec.at, job.id), reverse=True)
-        return [replace(job, queue_position=positions.get(job.id)) for job in jobs], unreadable
+        return sorted(jobs, key=lambda job: (job.spec.at, job.spec.id), reverse=True), unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:
         store, inputs = open_artifacts(self.settings), dict[str, str]()

@@ -161,7 +161,9 @@ def _read_moves() -> tuple[Pointer, ...]:
     except ValueError as error:
         raise PromotionError(f"a move of the active models cannot be read ({error}); {_REMEDY}") from error
     except DatabaseError as error:
-        raise PromotionError(f"the active models cannot be read: {error}") from error
+        if cached is None:
+            raise PromotionError(f"the active models cannot be read: {error}") from error
+        moves = cached[1]  # those of before serve until the database answers
     _cache[url] = (time.monotonic(), moves)
     return moves
 

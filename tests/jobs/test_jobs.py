@@ -275,7 +275,7 @@ def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
 
 def test_a_locked_database_refuses_the_job(jobs: Jobs, submit: Submit) -> None:
     submit("first")
-    database = jobs.state._connector._open()  # type: ignore[attr-defined]  # of a database
+    database = jobs.state._open()  # type: ignore[attr-defined]  # of a database
     object.__setattr__(database, "wait_seconds", 0.05)
     with database.writing(), pytest.raises(LockedDatabaseError):
         Jobs().submit("fifth", {}, {}, name="mine", by="Ann")

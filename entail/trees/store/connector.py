@@ -16,11 +16,8 @@ from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.state import VERSION, State, make_tables, version_of
 
 
-class DatabaseConnector:
-    """Connector to the database of a URL, which is opened at the first use and stays open.
-
-    Methods raise `DatabaseError` if the database does not answer, or a newer version made its tables.
-    """
+class DatabaseState(State):
+    """State in the database of a URL, which is opened at the first use and stays open."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -94,7 +91,7 @@ class DatabaseConnector:
 
 
 _MOST = 8
-_states: OrderedDict[str, State] = OrderedDict()
+_states: OrderedDict[str, DatabaseState] = OrderedDict()
 _states_lock = Lock()
 
 
@@ -102,7 +99,7 @@ def open_state(url: str | None = None) -> State:
     """Return the state in a database, that of the settings by default; it stays open."""
     url = url or load_settings().database_url
     with _states_lock:
-        state = _states.pop(url) if url in _states else State(DatabaseConnector(url))
+        state = _states.pop(url) if url in _states else DatabaseState(url)
         _states[url] = state
         for old in list(_states)[:-_MOST]:
             _states.pop(old).close()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text
@@ -73,7 +74,7 @@ ACTIVE = "active.json"
 """Name of the file with the moves of pointers: in backups, and in the data folder of earlier versions."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class JobRow:
     """Row of a job, records as JSON.
 
@@ -99,7 +100,6 @@ class JobRow:
     home: str | None = None
     attempt: int = 0
     machine: str | None = None
-    silence: float = float("inf")
     cancel: str | None = None
     progress: str | None = None
     outcome: str | None = None
@@ -107,33 +107,29 @@ class JobRow:
     placed: str | None = None
     inputs: str | None = None
     checkpoint: str | None = None
+    silence: float = float("inf")
 
 
-class Connector(Protocol):
-    """Connections to the database; `reading` gives None where the tables are not made yet."""
-
-    def reading(self) -> AbstractContextManager[sa.Connection | None]:
-        """Give a connection."""
-
-    def writing(self) -> AbstractContextManager[sa.Connection]:
-        """Give a connection in a transaction; the tables are made first where there are none."""
-
-    def close(self) -> None:
-        """Close the connections."""
+_STORED = tuple(field.name for field in fields(JobRow))[:-1]
 
 
-class State:
+class State(ABC):
     """Rows of jobs, workers and active models in one database; without its tables there are none.
 
     Methods raise `DatabaseError` if the database does not answer.
     """
 
-    def __init__(self, connector: Connector) -> None:
-        self._connector = connector
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[sa.Connection | None]:
+        """Give a connection, None where the tables are not made yet."""
 
-    def jobs(self) -> list[JobRow]:
-        """Return all jobs."""
-        return self._job_rows(sa.true())
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """Give a connection in a transaction; the tables are made first where there are none."""
+
+    def jobs(self, *, state: str | None = None) -> list[JobRow]:
+        """Return all jobs, or those of a state."""
+        return self._job_rows(sa.true() if state is None else _jobs.c.state == state)
 
     def job(self, job_id: str) -> JobRow | None:
         """Return a job, None if there is none."""
@@ -142,26 +138,21 @@ class State:
     def job_ids(self, prefix: str = "") -> list[str]:
         """Return the ids that begin so."""
         query = sa.select(_jobs.c.id).where(_jobs.c.id.startswith(prefix, autoescape=True))
-        with self._reading() as connection:
-            return list(connection.scalars(query)) if connection is not None else []
+        return [job_id for (job_id,) in self._fetch(lambda _: query)]
 
     def queued_ids(self, home: str) -> list[str]:
         """Return the queued jobs that the machines of a data folder may run, the next one first."""
         may_run = sa.or_(_jobs.c.home.is_(None), _jobs.c.home == home)
         query = sa.select(_jobs.c.id).where(_jobs.c.state == "queued", may_run)
-        with self._reading() as connection:
-            ordered = query.order_by(_jobs.c.queued, _jobs.c.id)
-            return list(connection.scalars(ordered)) if connection is not None else []
+        return [job_id for (job_id,) in self._fetch(lambda _: query.order_by(_jobs.c.queued, _jobs.c.id))]
 
     def add_job(self, row: JobRow, events: Sequence[str] = ()) -> bool:
         """Add a job, with events of an earlier version; return False if its id or open name is taken."""
         with self.writing() as connection:
-            values = {field.name: getattr(row, field.name) for field in fields(row)}
-            silence = values.pop("silence")
-            beat = _now(connection) - silence if silence < float("inf") else None
+            values = {name: getattr(row, name) for name in _STORED}
             try:
                 with connection.begin_nested():
-                    connection.execute(sa.insert(_jobs).values(**values, beat=beat))
+                    connection.execute(sa.insert(_jobs).values(**values))
             except sa.exc.IntegrityError:
                 return False
             _add_events(connection, row.id, events)
@@ -179,10 +170,8 @@ class State:
 
     def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - of the columns
         """Give the lease of a queued job's next attempt to a machine; False if another one was first."""
-        with self.writing() as connection:
-            as_read = (_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
-            change = sa.update(_jobs).where(*as_read).values(**values, beat=_now(connection))
-            return connection.execute(change).rowcount == 1
+        queued = sa.and_(_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
+        return self._update(queued, values, beats=True)
 
     def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401
         """Change a job under the lease of an attempt; False if that has ended, or was lost."""
@@ -190,9 +179,7 @@ class State:
 
     def beat(self, job_id: str, attempt: int) -> bool:
         """Renew the lease of an attempt; False if it was lost."""
-        with self.writing() as connection:
-            renew = sa.update(_jobs).where(_lease(job_id, attempt)).values(beat=_now(connection))
-            return connection.execute(renew).rowcount == 1
+        return self._update(_lease(job_id, attempt), {}, beats=True)
 
     def add_events(self, job_id: str, attempt: int, contents: Sequence[str]) -> None:
         """Append events under the lease of an attempt; those of a lost one are dropped."""
@@ -204,12 +191,9 @@ class State:
 
     def events(self, job_id: str, *, after: int = 0, most: int = 10_000) -> list[tuple[int, str]]:
         """Return number and content of the events of a job after one of them."""
-        query = sa.select(_events.c.number, _events.c.content).order_by(_events.c.number).limit(most)
-        with self._reading() as connection:
-            if connection is None:
-                return []
-            newer = query.where(_events.c.job_id == job_id, _events.c.number > after)
-            return [(number, content) for number, content in connection.execute(newer)]
+        newer = (_events.c.job_id == job_id, _events.c.number > after)
+        query = sa.select(_events.c.number, _events.c.content).where(*newer)
+        return [(n, text) for n, text in self._fetch(lambda _: query.order_by(_events.c.number).limit(most))]
 
     def delete_job(self, job_id: str) -> None:
         """Remove a job with its events."""
@@ -232,42 +216,32 @@ class State:
 
     def workers(self) -> list[tuple[str, str, float]]:
         """Return machine, content and seconds since the last heartbeat of all workers."""
-        with self._reading() as connection:
-            if connection is None:
-                return []
-            silence = _now(connection) - _workers.c.beat
-            query = sa.select(_workers.c.machine, _workers.c.content, silence).order_by(_workers.c.machine)
-            return [(machine, content, seconds) for machine, content, seconds in connection.execute(query)]
+        columns = (_workers.c.machine, _workers.c.content)
+        rows = self._fetch(lambda connection: sa.select(*columns, _now(connection) - _workers.c.beat))
+        return sorted((machine, content, silence) for machine, content, silence in rows)
 
     def moves(self) -> list[str] | None:
         """Return the moves of pointers to active models in their order; None without tables."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return read_moves(connection) if connection is not None else None
 
-    def writing(self) -> AbstractContextManager[sa.Connection]:
-        """Give a connection in a transaction, for changes that belong together."""
-        return self._connector.writing()
-
-    def close(self) -> None:
-        """Close the database; it is opened again at the next call."""
-        self._connector.close()
-
-    def _reading(self) -> AbstractContextManager[sa.Connection | None]:
-        return self._connector.reading()
+    def _fetch(self, query: Callable[[sa.Connection], sa.Select[Any]]) -> Sequence[Any]:
+        with self.reading() as connection:
+            return connection.execute(query(connection)).all() if connection is not None else []
 
     def _job_rows(self, condition: sa.ColumnElement[bool]) -> list[JobRow]:
-        with self._reading() as connection:
-            if connection is None:
-                return []
+        def query(connection: sa.Connection) -> sa.Select[Any]:
             silence = sa.func.coalesce(_now(connection) - _jobs.c.beat, 1e9).label("silence")
-            columns = [column for column in _jobs.c if column.name != "beat"]
-            rows = connection.execute(sa.select(*columns, silence).where(condition))
-            return [JobRow(**row) for row in rows.mappings()]
+            return sa.select(*(_jobs.c[name] for name in _STORED), silence).where(condition)
 
-    def _update(self, condition: sa.ColumnElement[bool], values: Mapping[str, Any]) -> bool:
+        return [JobRow(*row) for row in self._fetch(query)]
+
+    def _update(
+        self, condition: sa.ColumnElement[bool], values: Mapping[str, Any], *, beats: bool = False
+    ) -> bool:
         with self.writing() as connection:
-            change = sa.update(_jobs).where(condition).values(**values)
-            return connection.execute(change).rowcount == 1
+            values = {**values, "beat": _now(connection)} if beats else values
+            return connection.execute(sa.update(_jobs).where(condition).values(**values)).rowcount == 1
 
 
 def version_of(connection: sa.Connection) -> int:
