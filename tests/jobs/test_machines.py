@@ -34,8 +34,14 @@ Machine = Callable[[str], contextlib.AbstractContextManager[Jobs]]
 
 
 @pytest.fixture
-def store_url(tmp_path: Path) -> str:
-    return str(tmp_path / "store")
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    match getattr(request, "param", "folder"):
+        case "folder":
+            return str(tmp_path / "store")
+        case "s3":
+            address: str = request.getfixturevalue("s3_url")()
+            return address
+    return ""
 
 
 @pytest.fixture
@@ -75,6 +81,7 @@ def weights(name: str) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
+@pytest.mark.parametrize("store_url", ["folder", "s3"], indirect=True)
 def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
     with machine("a") as jobs:
         assert run(jobs, jobs.submit("fifth", {}, {}, name="whole", by="Ann")).state == "done"
@@ -144,7 +151,7 @@ def test_files_of_the_machine_that_submitted_are_read_by_the_other(machine: Mach
             assert Path(values[field]).name == name
 
 
-@pytest.mark.parametrize("store_url", [""])
+@pytest.mark.parametrize("store_url", ["none"], indirect=True)
 def test_without_a_store_a_job_stays_on_its_machine(machine: Machine) -> None:
     with machine("a") as jobs:
         job = jobs.submit("fifth", {}, {}, name="mine", by="Ann")
