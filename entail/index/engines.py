@@ -125,6 +125,7 @@ def _load(path: str) -> Engine:
 ENGINES: Mapping[str, Engine] = _Engines(
     {
         "flat": "entail.index.flat:FlatEngine",
+        "ivf": "entail.index.ivf:IvfEngine",
         "milvus": "entail.index.servers.milvus:MilvusEngine",
         "panorama": "entail.index.panorama:PanoramaEngine",
         "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
@@ -142,26 +143,33 @@ def engine_of(space: VectorSpace, *, exact: bool = False) -> Engine:
 
     Args:
         space: The vectors.
-        exact: Whether the search must be exact: `flat` takes the place of an engine that is not, or that does
-            not support the space.
+        exact: Whether the search must be exact: the default takes the place of an engine that is not, or that
+            does not support the space.
 
     Raises:
         RetrievalError: If no engine has this name, or it cannot run here, or not with such vectors.
     """
     name = load_settings().index
     if name == "auto":
-        name = "panorama" if space.count >= PANORAMA_FROM else "flat"
-        name = name if not ENGINES[name].missing() and ENGINES[name].supports(space) else "flat"
+        return _default(space)
     if name not in ENGINES:
         raise RetrievalError(f"ENTAIL_INDEX must be auto, {', '.join(ENGINES)}, found {name!r}")
     engine = ENGINES[name]
     if missing := engine.missing():
         raise RetrievalError(f"the index engine {name} cannot run here: {missing}; or set ENTAIL_INDEX=flat")
     if exact and not (engine.exact and engine.supports(space)):
-        return ENGINES["flat"]
+        return _default(space)
     if not engine.supports(space):
         raise RetrievalError(
             f"the index engine {name} cannot search {space.count:,} vectors of {space.dimension} numbers; "
             "set ENTAIL_INDEX=flat"
         )
     return engine
+
+
+def _default(space: VectorSpace) -> Engine:
+    """Return the exact engine for the size of a space."""
+    panorama = ENGINES["panorama"]
+    if space.count >= PANORAMA_FROM and not panorama.missing() and panorama.supports(space):
+        return panorama
+    return ENGINES["flat"]

@@ -114,7 +114,7 @@ def write_segment(folder: Path, numbers: Numbers, rows: Halves, *, revision: str
             try:
                 with partial.open("wb") as file:
                     np.save(file, content, allow_pickle=False)
-                digests[f"{part}_sha256"] = _sha256(partial)
+                digests[f"{part}_sha256"] = digest_of(partial)
                 partial.replace(folder / f"{name}.{part}.npy")
             finally:
                 partial.unlink(missing_ok=True)
@@ -366,7 +366,7 @@ def _open_segment(store: VectorStore, path: Path) -> Segment | None:
     if manifest is None or not _matches(store, manifest):
         return None
     numbers_file, rows_file = _files(path)
-    if _sha256(numbers_file) != manifest.numbers_sha256:
+    if digest_of(numbers_file) != manifest.numbers_sha256:
         raise ValueError(f"{numbers_file.name} is damaged")
     numbers = np.load(numbers_file, allow_pickle=False)
     return _checked(numbers, rows_file, manifest.rows_sha256, manifest, path)
@@ -395,12 +395,13 @@ def _checked(
     shape = (manifest.count, manifest.dimension)
     whole = rows.dtype == np.float16 and rows.shape == shape and numbers.shape == shape[:1]
     if whole and (rows.nbytes <= VERIFIED_BYTES or _is_entry(path)):
-        whole = _sha256(rows_file) == digest and bool(np.isfinite(rows).all())
+        whole = digest_of(rows_file) == digest and bool(np.isfinite(rows).all())
     if not whole:
         raise ValueError(f"{rows_file.name} is damaged")
     return Segment(numbers, rows, path)
 
 
-def _sha256(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

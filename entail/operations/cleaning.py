@@ -184,7 +184,9 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     paths = [path for path in paths if _JOB_ID.fullmatch(path.name) and path not in in_use]
     paths += models.glob(".pulled-*")
     paths += jobs.folder.glob("[0-9]*/.checkpoints-removed")
-    paths += (path for path in jobs.settings.vectors_dir.glob("*/.*") if path.name != ".locks")
+    vectors = jobs.settings.vectors_dir
+    paths += (path for path in vectors.glob("*/.*") if path.name != ".locks")
+    paths += vectors.glob("*/ivf/.*")
     for path in filter(_is_old, paths):
         name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
         title = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"

@@ -1,5 +1,7 @@
 """Engines by name, and what each of them must give, also for the versions of a corpus."""
 
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,10 +51,9 @@ def _space(count: int) -> VectorSpace:
 
 def _build(name: str, positions: Any) -> VersionedIndex:
     """Return the index of a version that has some of the premises, by their place in `VECTORS`."""
-    positions = np.asarray(positions)
-    index = ENGINES[name].build(
-        _space(len(positions)), NUMBERS[positions], VECTORS[positions].__getitem__, corpus_hash="0" * 16
-    )
+    numbers, vectors = NUMBERS[np.asarray(positions)], VECTORS[np.asarray(positions)]
+    digest = sha256(numbers.tobytes()).hexdigest()
+    index = ENGINES[name].build(_space(len(numbers)), numbers, vectors.__getitem__, corpus_hash=digest)
     assert isinstance(index, VersionedIndex)
     return index
 
@@ -90,8 +91,15 @@ def test_versions_are_aligned_by_number(old: list[int], new: list[int]) -> None:
         assert [old[source] for source in sources if source >= 0] == [n for n in new if n in old]
 
 
-@pytest.mark.parametrize("name", ["flat", "panorama"])
-def test_versions_rank_as_if_they_were_built(name: str) -> None:
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", ["flat", "panorama", "ivf"])
+def test_versions_rank_as_if_they_were_built(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.index.ivf.CANDIDATES", COUNT)
     version = np.arange(400)
     index: VersionedIndex | None = _build(name, version)
     draw = np.random.default_rng(2)
@@ -112,7 +120,7 @@ def test_versions_rank_as_if_they_were_built(name: str) -> None:
         np.testing.assert_array_equal(index.read(np.arange(len(version))), VECTORS[version])
 
 
-@pytest.mark.parametrize("name", ["flat", "panorama"])
+@pytest.mark.parametrize("name", ["flat", "panorama", "ivf"])
 def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index = _build(name, np.arange(COUNT))
     rest = np.delete(np.arange(COUNT), np.arange(0, 200, 3))  # 67: beyond what is fetched in addition
@@ -124,6 +132,47 @@ def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest
     assert hits.positions.tolist() == _build(name, rest).search(QUERIES, k=len(rest)).positions.tolist()
     # The index before still has them all.
     assert set(index.search(QUERIES, k=COUNT).positions[0]) == set(range(COUNT))
+
+
+def _recall(index: VersionedIndex, *, k: int = 10) -> float:
+    """Return the share of the exact first k that an index brings."""
+    expected = np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :k]
+    hits = index.search(QUERIES, k=k).positions
+    return float(np.mean([len({*a} & {*b}) / k for a, b in zip(hits, expected, strict=True)]))
+
+
+def test_ivf_is_approximate_and_never_returns_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.index.ivf.CANDIDATES", 60)
+    monkeypatch.setattr("entail.index.ivf.GROUPS_SEARCHED", 12)
+    index = _build("ivf", np.arange(COUNT))
+    assert not index.exact
+    assert 0.5 < _recall(index) < 1
+    hits = index.search(QUERIES, k=COUNT)
+    assert np.sort(hits.positions, axis=1).tolist() == [list(range(COUNT))] * len(QUERIES)
+    version = _update(index, np.arange(20, COUNT))
+    assert version is not None
+    assert not version.exact
+    assert (np.sort(version.search(QUERIES, k=COUNT).positions, axis=1) == np.arange(COUNT - 20)).all()
+
+
+def test_ivf_is_built_once_and_again_if_its_file_is_damaged(data_folder: Path) -> None:
+    expected = _build("ivf", np.arange(COUNT)).search(QUERIES, k=5).positions.tolist()
+    (file,) = data_folder.glob("vectors/stub@1/ivf/*.faiss")
+
+    def stamp() -> int:
+        assert _build("ivf", np.arange(COUNT)).search(QUERIES, k=5).positions.tolist() == expected
+        return file.stat().st_mtime_ns
+
+    before = stamp()
+    assert stamp() == before
+    content = file.read_bytes()
+    for damaged in (content[:1000], content[:-1], b""):
+        file.unlink()  # what is mapped stays
+        file.write_bytes(damaged)
+        assert stamp() != before
+    for at in range(5):
+        _build("ivf", np.arange(COUNT - at))
+    assert len(list(file.parent.iterdir())) == 6
 
 
 def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
