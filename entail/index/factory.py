@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from entail.data.records import Corpus
@@ -21,7 +21,7 @@ from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
-LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {"tfidf": TfidfIndex, "bm25": Bm25Index}
+LEXICAL: Mapping[str, type[TfidfIndex] | type[Bm25Index]] = {"tfidf": TfidfIndex, "bm25": Bm25Index}
 """Retrievers that need no encoder."""
 
 HYBRID = "+bm25"
@@ -82,17 +82,18 @@ def retriever(
     while ending := next((ending for ending in suffixes if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
     index: PremiseIndex
+    parts = [part for index in existing for part in _parts(index)]
     if name in LEXICAL:
-        index = LEXICAL[name](corpus)
+        index = _lexical(name, corpus, parts)
     else:
         folder = (cache_dir or load_settings().vectors_dir) if cached else None
         encoder = _encoder(name, device) if encoder is None else encoder
-        index = _dense(corpus, encoder, queries, existing, folder, progress)
+        index = _dense(corpus, encoder, queries, parts, folder, progress)
     for ending in endings:
         if ending in rerankers:
             index = rerank(index, corpus, Reranker(rerankers[ending], device=device))
         else:
-            index = HybridIndex(index, Bm25Index(corpus))
+            index = HybridIndex(index, _lexical("bm25", corpus, parts))
     return index
 
 
@@ -100,6 +101,27 @@ def rerank(index: PremiseIndex, corpus: Corpus, reranker: Reranker) -> RerankedI
     """Return an index whose nearest premises a re-ranker reads again, by its own weight and depth."""
     form = reranker.form
     return RerankedIndex(index, corpus, reranker, weight=form.weight, depth=form.depth)
+
+
+def _parts(index: PremiseIndex) -> Iterator[PremiseIndex]:
+    """Yield an index and those that it is made of."""
+    yield index
+    if isinstance(index, HybridIndex | RerankedIndex):
+        yield from _parts(index.first)
+    if isinstance(index, HybridIndex):
+        yield from _parts(index.second)
+
+
+def _lexical(name: str, corpus: Corpus, existing: Iterable[PremiseIndex]) -> PremiseIndex:
+    kind = LEXICAL[name]
+    same = [other for other in existing if type(other) is kind]
+    for other in same:
+        if other.manifest.corpus_hash == corpus.hash:
+            return other
+    for other in sorted(same, key=lambda other: abs(other.manifest.count - len(corpus))):
+        if version := other.of_version(corpus):
+            return version
+    return kind(corpus)
 
 
 def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:

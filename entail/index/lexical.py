@@ -2,46 +2,99 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import math
 import os
 import re
 import threading
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.errors import CorpusError
-from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.flat import SHARE, align
+from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_queries, search_by_scores
+from entail.index.store import numbers_of
 
 _WORD = re.compile(r"\w\w+")
 _compose = partial(unicodedata.normalize, "NFC")
 _stemmer_lock = threading.Lock()  # a stemmer serves one thread at a time
 
 
+UPDATED_FROM = 20_000
+"""Premises from which the index of another version is made from the one before: building takes seconds."""
+
+MOST_LATE = 2048
+"""Premises added since an index was built, at most; above, it is built."""
+
+
 class _LexicalIndex(ABC):
-    """Base of the lexical indexes: a search ranks all scores."""
+    """Base of the lexical indexes: a search ranks all scores.
+
+    The index of another version of a large corpus has the statistics of words of the one that was built.
+    """
 
     def __init__(self, corpus: Corpus, *, name: str, revision: str, metric: str) -> None:
-        if not corpus.premises:
+        if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
-        self._corpus = corpus
         self.name = name
-        self.manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
+        self._set_corpus(corpus, Manifest(revision, 0, metric, len(corpus), corpus.hash))
+        self._built = len(corpus)
+        self._late: tuple[str, ...] = ()
+        self._rows: Ints | None = None
+
+    def _set_corpus(self, corpus: Corpus, manifest: Manifest) -> None:
+        self._corpus = corpus
+        self.manifest = manifest
+
+    def of_version(self, corpus: Corpus) -> Self | None:
+        """Return the index of another version of the corpus, None if it must be built."""
+        if min(self._built, len(corpus)) < UPDATED_FROM:
+            return None
+        sources = align(numbers_of(self._corpus), numbers_of(corpus))
+        new = np.flatnonzero(sources < 0)
+        late = len(self._late) + len(new)
+        if late > MOST_LATE or SHARE * (self._built + late - len(corpus)) > self._built:
+            return None
+        other = copy.copy(self)
+        manifest = self.manifest
+        other._set_corpus(corpus, Manifest(manifest.revision, 0, manifest.metric, len(corpus), corpus.hash))
+        other._rows = sources if self._rows is None else self._rows[sources]
+        other._rows[new] = self._built + len(self._late) + np.arange(len(new))
+        other._late = (*self._late, *(corpus.premises[position].text for position in new))
+        other._add(other._late)
+        return other
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
         return search_by_scores(self.scores, queries, k=k, count=len(self._corpus))
 
-    @abstractmethod
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the similarity of every query to every premise, shape (queries, premises)."""
+        checked_queries(queries)
+        scores = np.zeros((len(queries), self._built + len(self._late)), dtype=np.float32)
+        # A query at a time: faster over a large corpus than all at once, and ends when it is cancelled.
+        if queries:
+            for row, own in enumerate(cancellable(self._score(queries))):
+                scores[row] = own
+        return scores if self._rows is None else scores[:, self._rows]
+
+    @abstractmethod
+    def _add(self, late: Sequence[str]) -> None:
+        """Take texts into account that come after those that the index was built of."""
+
+    @abstractmethod
+    def _score(self, queries: Sequence[str]) -> Iterator[Floats]:
+        """Yield for each query the scores of the texts that the index was built of, then of the late ones."""
 
 
 class TfidfIndex(_LexicalIndex):
@@ -68,22 +121,27 @@ class TfidfIndex(_LexicalIndex):
         super().__init__(corpus, name=self.NAME, revision=revision, metric="tfidf_cosine")
         self._vectorizer: Any = TfidfVectorizer(**self.OPTIONS)
         self._premises: Any = None
+        self._late_premises: Any = None
         # scikit-learn refuses a corpus without a single word of two letters.
         if any(map(self._vectorizer.build_analyzer(), corpus.texts)):
             self._premises = self._vectorizer.fit_transform(
                 map(_compose, cancellable(corpus.texts))
             ).T.tocsr()
 
-    def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the cosine of every query to every premise, shape (queries, premises)."""
-        checked_queries(queries)
-        scores: Floats = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
-        if self._premises is not None and queries:
-            vectors = self._vectorizer.transform(map(_compose, cancellable(queries)))
-            # A query at a time: faster over a large corpus than all at once, and ends when it is cancelled.
-            for row in cancellable(range(len(queries))):
-                scores[row] = (vectors[row] @ self._premises).toarray()
-        return scores
+    def _add(self, late: Sequence[str]) -> None:
+        if self._premises is not None:
+            self._late_premises = self._vectorizer.transform(map(_compose, late)).T.tocsr()
+
+    def _score(self, queries: Sequence[str]) -> Iterator[Floats]:
+        if self._premises is None:
+            yield from np.zeros((len(queries), self._built + len(self._late)), dtype=np.float32)
+            return
+        vectors = self._vectorizer.transform(map(_compose, cancellable(queries)))
+        for vector in vectors:
+            scores = (vector @ self._premises).toarray()[0]
+            if self._late:
+                scores = np.concatenate([scores, (vector @ self._late_premises).toarray()[0]])
+            yield scores
 
 
 @lru_cache(maxsize=1 << 15)  # facts and questions recur
@@ -134,7 +192,9 @@ class Bm25Words:
 
     def __init__(self, texts: Sequence[str], *, k1: float, b: float) -> None:
         self.size = len(texts)
+        self._k1, self._b = k1, b
         words = _tokenize(texts)
+        self._mean_length = sum(map(len, words)) / max(1, self.size)
         self._ranker: Any = None
         if any(words):  # bm25s fails without a single word
             self._ranker = load_bm25s().BM25(k1=k1, b=b, method="lucene")
@@ -145,6 +205,24 @@ class Bm25Words:
         for words in _tokenize(queries):
             ids = self._ranker.get_tokens_ids(words) if self._ranker is not None else ()
             yield self._ranker.get_scores_from_ids(ids) if ids else np.zeros(self.size, dtype=np.float32)
+
+    def weights(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """Return what each word adds to the score of further texts, by the statistics of these texts."""
+        weights = []
+        for words in _tokenize(texts):
+            norm = self._k1 * (1 - self._b + self._b * len(words) / self._mean_length) if words else 0.0
+            counts = Counter(words)
+            weights.append(
+                {word: self._rarity(word) * count / (count + norm) for word, count in counts.items()}
+            )
+        return weights
+
+    def _rarity(self, word: str) -> float:
+        """Return Lucene's idf of a word."""
+        row = self._ranker.vocab_dict.get(word) if self._ranker is not None else None
+        starts = self._ranker.scores["indptr"] if row is not None else (0, 0)
+        texts = 0 if row is None else int(starts[row + 1] - starts[row])
+        return math.log(1 + (self.size - texts + 0.5) / (texts + 0.5))
 
 
 def _tokenize(texts: Sequence[str]) -> list[list[str]]:
@@ -171,8 +249,16 @@ class Bm25Index(_LexicalIndex):
         revision = f"bm25@bm25s-{load_bm25s().__version__}"
         super().__init__(corpus, name="bm25", revision=revision, metric="bm25")
         self._words = Bm25Words(corpus.texts, k1=1.5, b=0.75)
+        self._weights: list[dict[str, float]] = []
 
-    def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the BM25 score of every query against every premise, shape (queries, premises)."""
-        rows = list(cancellable(self._words.scores(checked_queries(queries)))) if queries else []
-        return np.array(rows, dtype=np.float32).reshape(len(queries), len(self._corpus))
+    def _add(self, late: Sequence[str]) -> None:
+        self._weights = self._words.weights(late)
+
+    def _score(self, queries: Sequence[str]) -> Iterator[Floats]:
+        scores = self._words.scores(queries)
+        if not self._weights:
+            yield from scores
+            return
+        for words, own in zip(_tokenize(queries), scores, strict=True):
+            late = [sum(weights.get(word, 0.0) for word in words) for weights in self._weights]
+            yield np.concatenate([own, np.array(late, dtype=np.float32)])

@@ -81,3 +81,30 @@ def test_texts_without_words_are_never_found_and_do_no_harm(kind: Any, texts: li
         s if t == "ice is cold" else 0 for s, t in zip(scores[0], texts, strict=True)
     ]
     assert not scores[1].any()
+
+
+@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+def test_the_index_of_another_version_has_the_words_of_the_one_before(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{'ice' if at % 3 else 'fire'} number{at} is word{at % 17}" for at in range(200)]
+    index = kind(Corpus.of("facts", texts))
+    assert index.of_version(Corpus.of("facts", texts[1:])) is None  # a small one is built
+    monkeypatch.setattr("entail.index.lexical.UPDATED_FROM", 100)
+    monkeypatch.setattr("entail.index.lexical.MOST_LATE", 5)
+    queries = ["ice word3 word3", "a meteor", "nothing known", "number150 fire"]
+    for step in range(5):
+        texts = [*texts[:step], *texts[step + 1 :], f"a meteor number{step} of ice"]
+        corpus = Corpus.of("facts", texts)
+        index = index.of_version(corpus)
+        built = kind(corpus)
+        assert index.manifest == built.manifest
+        # Statistics differ by a few premises of 200; TF-IDF does not count words that are new.
+        count = 200 if kind is Bm25Index else 195
+        scores, expected = (version.scores(queries)[:, :count] for version in (index, built))
+        np.testing.assert_allclose(scores[[0, 3]], expected[[0, 3]], rtol=0.1)
+        assert index.search(queries[3:], k=1).positions == built.search(queries[3:], k=1).positions
+        assert not index.scores(queries[2:3]).any()
+    if kind is Bm25Index:
+        assert index.search(queries[1:2], k=1).positions[0, 0] >= 195
+    assert index.of_version(Corpus.of("facts", [*texts, "one too many"])) is None
