@@ -66,9 +66,9 @@ attack: $(TEST_STAMP) ## the standing attack in full
 	ENTAIL_ATTACK=$${ENTAIL_ATTACK:-1} $(BIN)/python -m pytest tests/attack
 
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
-	$(BIN)/python scripts/bench_search.py
+	$(BIN)/python scripts/bench_index.py --sizes 10000 100000
 	$(BIN)/python scripts/bench_app.py
-	for name in search app; do $(BIN)/python scripts/lab report $$name; done
+	for name in index_scale app; do $(BIN)/python scripts/lab report $$name; done
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) $(VENV)-wheel build .pytest_cache .mypy_cache .ruff_cache .hypothesis

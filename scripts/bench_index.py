@@ -1,10 +1,12 @@
-"""Measure the engines of vector search by size: recall, time, memory, disk, builds and updates.
+"""Measure search by size and engine: recall, time, memory, disk, builds and updates; write a result file.
 
-    python scripts/bench_index.py --data ../shared/data [--sizes 10000 100000 1000000] [--engines flat ivf]
+    python scripts/bench_index.py [--data ../shared/data] [--sizes 10000 100000] [--engines flat ivf]
 
 Vectors are mixtures of real ones: weighted means of three vectors of EntailmentBank's premises and SQuAD's
-passages, of length 1 again; those of Gaussians are means of their numbers. Real ones stand next to them
-(`real`). Queries are the sentences of the bundled trees. Each engine has a process of its own.
+passages (without `--data`, of the bundled premises), of length 1 again; those of Gaussians are means of their
+numbers. Real ones stand next to them (`real`). Texts for keyword search are two real ones, joined. Queries
+are the sentences of the bundled trees. Each engine has a process of its own. Times are of the clock; `cpu_ms`
+is the median of the thread's own time, which other processes do not lengthen.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: else two th
 import numpy as np
 import psutil
 
-from entail.data.bundled import sample_trees
+from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
@@ -35,6 +37,7 @@ from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.index.engines import ENGINES, VectorSpace
 from entail.index.gaussian import GaussianRows, LiftedGaussians
+from entail.index.lexical import Bm25Index
 from entail.index.store import VectorStore, write_segment
 from entail.index.vectors import PremiseRows, unit
 from entail.results import write_result
@@ -45,8 +48,10 @@ ROOT = Path(__file__).resolve().parent.parent
 METRICS = {"retrieval": "inner_product", "direction": "gaussian"}
 
 
-def real_corpus(data: Path, passages: int) -> Corpus:
-    """Return EntailmentBank's premises, then SQuAD's first passages."""
+def real_corpus(data: Path | None, passages: int) -> Corpus:
+    """Return EntailmentBank's premises and SQuAD's first passages; without a folder the bundled premises."""
+    if data is None:
+        return sample_corpus()
     premises = read_corpus(data / "entailment_bank" / "premises.txt.gz").corpus.texts
     with gzip.open(data / "squad_v1.1" / "train-v1.1.reconstructed.json.gz", "rt", encoding="utf-8") as file:
         articles = json.load(file)["data"]
@@ -70,14 +75,17 @@ def mixtures(base: np.ndarray, count: int, *, of_unit_length: bool) -> Iterator[
 
 def milliseconds(search: Callable[[int], object], count: int) -> dict[str, float]:
     """Return median and 95th percentile of one search, after three that warm up."""
-    seconds = []
+    clock, own = [], []
     for number in [0, 1, 2, *range(count)]:
-        start = time.perf_counter()
+        starts = time.perf_counter(), time.thread_time()
         search(number)
-        seconds.append(time.perf_counter() - start)
+        clock.append(1000 * (time.perf_counter() - starts[0]))
+        own.append(1000 * (time.thread_time() - starts[1]))
+    p50, p95 = np.quantile(clock[3:], [0.5, 0.95])
     return {
-        "p50_ms": round(1000 * float(np.median(seconds[3:])), 2),
-        "p95_ms": round(1000 * float(np.quantile(seconds[3:], 0.95)), 2),
+        "p50_ms": round(float(p50), 2),
+        "p95_ms": round(float(p95), 2),
+        "cpu_ms": round(float(np.median(own[3:])), 2),
     }
 
 
@@ -100,9 +108,9 @@ def measure(folder: Path, task: str, engine: str) -> dict[str, Any]:
         vectors = unit(queries.astype(np.float16))
         search = lambda row, index=index: index.search(vectors[row : row + 1], k=K).positions[0]  # noqa: E731
     else:
-        asked = Gaussians.of(queries)
+        gaussians = Gaussians.of(queries)
         index = LiftedGaussians(Stored(store, order), "entailing", numbers=order)
-        search = lambda row, index=index: index.nearest(asked[row], k=K).positions[0]  # noqa: E731
+        search = lambda row, index=index: index.nearest(gaussians[row], k=K).positions[0]  # noqa: E731
     built = time.perf_counter() - start
     store.release_pages()
     figures: dict[str, Any] = {"build_s": round(built, 1), "load_average": load}
@@ -127,10 +135,28 @@ def measure(folder: Path, task: str, engine: str) -> dict[str, Any]:
     if task == "retrieval":
         version.search(vectors[:1], k=K)
     else:
-        version.nearest(asked[0], k=K)
+        version.nearest(gaussians[0], k=K)
     figures["first_search_after_ms"] = round(1000 * (time.perf_counter() - start), 1)
     files = [path for path in (folder / "data").rglob("*") if path.is_file()]
     figures["index_disk_mib"] = round(sum(path.stat().st_size for path in files) / 2**20)
+    return figures
+
+
+def measure_words(texts: list[str], queries: list[str]) -> dict[str, Any]:
+    """Measure keyword search, and the index of a version without its middle premise and with another one."""
+    corpus, start = Corpus.of("words", texts), time.perf_counter()
+    index = Bm25Index(corpus)
+    figures: dict[str, Any] = {"build_s": round(time.perf_counter() - start, 1)}
+    figures |= milliseconds(lambda row: index.search([queries[row]], k=K), len(queries))
+    middle = len(corpus) // 2
+    changed = [*corpus.texts[:middle], *corpus.texts[middle + 1 :], "a premise that is new"]
+    other = Corpus.of("words", changed)
+    start = time.perf_counter()
+    version = index.of_version(other) or Bm25Index(other)
+    figures["update_ms"] = round(1000 * (time.perf_counter() - start), 1)
+    start = time.perf_counter()
+    version.search(queries[:1], k=K)
+    figures["first_search_after_ms"] = round(1000 * (time.perf_counter() - start), 1)
     return figures
 
 
@@ -170,11 +196,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder with entailment_bank and squad_v1.1")
+    parser.add_argument("--data", type=Path, help="folder with entailment_bank and squad_v1.1")
     parser.add_argument("--passages", type=int, default=18_896, help="SQuAD's passages that are encoded")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--engines", nargs="+", default=["flat", "panorama", "ivf"])
-    parser.add_argument("--tasks", nargs="+", choices=list(METRICS), default=list(METRICS))
+    parser.add_argument("--tasks", nargs="+", default=["retrieval", "direction", "words"])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "index_scale.json")
     options = parser.parse_args()
     corpus = real_corpus(options.data, options.passages)
@@ -185,7 +211,7 @@ def main() -> None:
         "direction": GaussianRows(GaussianEncoder("gausscse-minilm", device="cpu")),
     }
     base, queries = {}, {}
-    for task in options.tasks:
+    for task in set(METRICS) & set(options.tasks):
         rows = PremiseRows(
             corpus, encoders[task], cache_dir=load_settings().vectors_dir, metric=METRICS[task]
         )
@@ -199,6 +225,16 @@ def main() -> None:
         numbers = draw.integers(0, 2**64 - 1, count, dtype=np.uint64)
         name = "real" if size is None else f"{size:,}"
         for task in options.tasks:
+            if task == "words":
+                words = [
+                    " ".join(corpus.texts[row] for row in pair)
+                    for pair in draw.integers(0, len(corpus), (count, 2))
+                ]
+                figures.setdefault(task, {})[name] = measure_words(
+                    words if size else list(corpus.texts), texts
+                )
+                print(task, name, figures[task][name], flush=True)
+                continue
             with tempfile.TemporaryDirectory() as scratch:
                 folder = Path(scratch)
                 np.save(folder / "keys.npy", numbers)

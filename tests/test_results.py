@@ -36,7 +36,7 @@ def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
 def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((socket, "gethostname"), (platform, "node")):
         monkeypatch.setattr(module, name, lambda: "host-of-someone")
-    script = Path(results.__file__).parent.parent / "scripts" / "bench_search.py"
+    script = Path(results.__file__).parent.parent / "scripts" / "bench_index.py"
     command = [
         sys.executable,
         str(script),
@@ -45,7 +45,7 @@ def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.M
     write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime.now(UTC), command=command)
     text = (tmp_path / "r.json").read_text(encoding="utf-8")
     command_line = json.loads(text)["command"]
-    assert command_line == "python scripts/bench_search.py --corpus .../facts.txt --out=.../o.json .../a"
+    assert command_line == "python scripts/bench_index.py --corpus .../facts.txt --out=.../o.json .../a"
     assert "host-of-someone" not in text
     assert "/some/where" not in text
 
