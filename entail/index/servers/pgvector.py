@@ -65,6 +65,10 @@ _SEARCH = """
 SELECT m.number, v.vector FROM {vectors} v JOIN entail_index.members m ON m.number = v.number
 WHERE m.line = %s AND m.added <= %s AND m.retired > %s ORDER BY {distance} LIMIT %s
 """
+_SETTINGS = """
+SELECT set_config('statement_timeout', %s, true), set_config('hnsw.ef_search', %s, true),
+    set_config('hnsw.max_scan_tuples', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+"""
 _NEAR = "v.vector <#> %s"  # the operator of the index
 _EXACT = "(v.vector <#> %s) + 0"  # an expression, which no index orders
 
@@ -101,34 +105,40 @@ class PgvectorIndex:
         size = len(self.version)
         k = checked_k(k, size)
         wide = min(size, 2 * k + 10)
-        candidates: list[Candidates] = []
-        with self.store.connection(seconds=SEARCH_SECONDS) as connection:
-            connection.execute(f"SET LOCAL hnsw.ef_search = {min(1000, max(SEARCH_BREADTH, wide))}")
-            connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-            connection.execute(f"SET LOCAL hnsw.max_scan_tuples = {SCANNED}")
-            for query in checked_vectors(vectors, self.store.dimension):
-                hits = self._nearest(connection, query, wide, _NEAR)
-                if len(hits[0]) < k:
-                    hits = self._nearest(connection, query, wide, _EXACT)
-                candidates.append(hits)
+        vectors = checked_vectors(vectors, self.store.dimension)
+        with self.store.connection() as connection:
+            candidates = self._candidates(connection, vectors, wide, _NEAR)
+            short = [row for row, (numbers, _) in enumerate(candidates) if len(numbers) < k]
+            if short:
+                exact = self._candidates(connection, vectors[short], wide, _EXACT)
+                for row, compared in zip(short, exact, strict=True):
+                    candidates[row] = compared
         return rank(self.version, vectors, candidates, k)
 
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> PgvectorIndex:
         """Return the index of another version of the corpus; see `VectorIndex.updated`."""
         return self.store.index(Version.of(numbers), vectors, base=self)
 
-    def _nearest(
-        self, connection: psycopg.Connection[Any], query: Floats, count: int, distance: str
-    ) -> Candidates:
+    def _candidates(
+        self, connection: psycopg.Connection[Any], vectors: Floats, count: int, distance: str
+    ) -> list[Candidates]:
+        """Return the nearest premises of each query as the server has them, by one exchange with it."""
         from pgvector import HalfVector
 
-        rows = connection.execute(
-            self.store.sql(_SEARCH, distance=distance),
-            (self.line, self.number, self.number, HalfVector(query), count),
-            binary=True,
-        ).fetchall()
-        halves = [vector.to_numpy() for _, vector in rows]
-        return _numbers(rows), np.array(halves, np.float16).reshape(len(rows), self.store.dimension)
+        statement, version = self.store.sql(_SEARCH, distance=distance), (self.line, self.number, self.number)
+        with connection.pipeline():
+            breadth = min(1000, max(SEARCH_BREADTH, count))
+            connection.execute(_SETTINGS, (f"{SEARCH_SECONDS}s", str(breadth), str(SCANNED)))
+            cursors = [
+                connection.execute(statement, (*version, HalfVector(query), count), binary=True)
+                for query in vectors
+            ]
+        candidates = []
+        for cursor in cursors:
+            rows = cursor.fetchall()
+            halves = np.array([vector.to_numpy() for _, vector in rows], np.float16)
+            candidates.append((_numbers(rows), halves.reshape(len(rows), self.store.dimension)))
+        return candidates
 
 
 @dataclass(frozen=True)
@@ -150,15 +160,14 @@ class VectorTable:
         return template.format(vectors=self.name, dimension=self.dimension, **names)
 
     @contextmanager
-    def connection(self, *, seconds: int = 0) -> Iterator[psycopg.Connection[Any]]:
-        """Yield a connection in one transaction; a statement may take `seconds`, 0 without a limit.
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection in one transaction, which is committed at the end.
 
         Raises:
             IndexEngineError: If the server cannot be used; says why and what to do.
         """
         with _explained(self.url), closing(_pool(self.url).raw_connection()) as pooled:
             connection = cast("psycopg.Connection[Any]", pooled.driver_connection)
-            connection.execute(f"SET LOCAL statement_timeout = '{seconds}s'")
             yield connection
             connection.commit()
 
@@ -172,6 +181,7 @@ class VectorTable:
     ) -> PgvectorIndex:
         """Return the index of a version; write what the database lacks of it, in one transaction."""
         with self.connection() as connection:
+            connection.execute("SET LOCAL statement_timeout = 0")
             # Writers take turns; readers do not wait.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('entail_index'))")
             if base is None:
