@@ -58,8 +58,9 @@ def milvus_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=list(ENGINES))
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     """Give each engine that can run here."""
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
     if request.param == "pgvector":
         pytest.importorskip("pgvector", reason=ENGINES["pgvector"].missing())
         monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("postgres"))
