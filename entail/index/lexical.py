@@ -23,7 +23,6 @@ from entail.errors import CorpusError
 from entail.index.flat import SHARE, align
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_queries, search_by_scores
-from entail.index.store import numbers_of
 
 _WORD = re.compile(r"\w\w+")
 _compose = partial(unicodedata.normalize, "NFC")
@@ -60,7 +59,7 @@ class _LexicalIndex(ABC):
         """Return the index of another version of the corpus, None if it must be built."""
         if min(self._built, len(corpus)) < UPDATED_FROM:
             return None
-        sources = align(numbers_of(self._corpus), numbers_of(corpus))
+        sources = align(self._corpus.numbers, corpus.numbers)
         new = np.flatnonzero(sources < 0)
         late = len(self._late) + len(new)
         if late > MOST_LATE or SHARE * (self._built + late - len(corpus)) > self._built:
@@ -70,7 +69,7 @@ class _LexicalIndex(ABC):
         other._set_corpus(corpus, Manifest(manifest.revision, 0, manifest.metric, len(corpus), corpus.hash))
         other._rows = sources if self._rows is None else self._rows[sources]
         other._rows[new] = self._built + len(self._late) + np.arange(len(new))
-        other._late = (*self._late, *(corpus.premises[position].text for position in new))
+        other._late = (*self._late, *(corpus.texts[position] for position in new.tolist()))
         other._add(other._late)
         return other
 
