@@ -163,6 +163,24 @@ def test_columns_of_a_file_are_shown_and_searched(ada: AppTest, shared: Workspac
         assert ada.dataframe[0].value["id"].tolist() == ids
 
 
+def test_a_large_corpus_is_sent_page_by_page(app: AppTest, shared: Workspace) -> None:
+    texts = [f"fact {number} {'is long ' * 60}" for number in range(401)]
+    corpus = shared.corpora.add_corpus(Corpus.of("large", texts), author="Ada").id
+    ada = by(app).switch_page("pages/Corpora.py").run()
+    ada = ada.selectbox(key="corpus").set_value(corpus).run()
+    assert len(ada.dataframe[0].value) == 200
+    assert len(ada.dataframe[0].proto.SerializeToString()) < 100_000
+    ada = ada.pagination[0].set_value(3).run()
+    assert ada.dataframe[0].value["premise"][0] == texts[400][:300]
+    ada = select(ada, 0)
+    assert named(ada.text_area, "Premise").value == texts[400]
+    ada = named(ada.button, "Retire").click().run()
+    assert len(ada.dataframe[0].value) == 200, "the last page is gone"
+    ada = ada.text_input(key="find_facts").set_value("fact 77").run()
+    assert ada.dataframe[0].value["premise"].tolist() == [texts[77][:300]]
+    assert not ada.pagination
+
+
 def test_all_trees_of_a_corpus_are_one_download_with_its_ids(app: AppTest, shared: Workspace) -> None:
     ice = Premise("ice is cold", "7", (("source", "book"),))
     corpus = Corpus.of("facts", [ice, "fire is hot"])

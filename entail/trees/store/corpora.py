@@ -241,27 +241,26 @@ class CorpusStore:
                 return info
             return _insert_version(connection, corpus_id, _ARCHIVE if archived else "restore", author)
 
-    def changes(self, corpus_id: str) -> list[CorpusChange]:
+    def changes(self, corpus_id: str, *, limit: int | None = None) -> list[CorpusChange]:
         """Return the versions of a corpus, the newest first."""
         changes, premises = schema.corpus_changes.c, schema.premises.c
+        names = ("version", "change", "author", "at", "added", "retired")
+        # Premises are appended, so that the counts tell where those of a version begin.
+        begin = sa.func.sum(changes.added).over(order_by=changes.version) - changes.added
+        columns = (*(changes[name] for name in names), changes.verified, begin.label("begin"))
+        rows = sa.select(*columns).where(changes.corpus_id == corpus_id).subquery().c
 
-        def first_text(column: sa.Column[int]) -> sa.ScalarSelect[str]:
-            texts = sa.select(premises.text).where(premises.corpus_id == corpus_id, column == changes.version)
+        def first_text(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
+            texts = sa.select(premises.text).where(premises.corpus_id == corpus_id, condition)
             return texts.order_by(premises.position).limit(1).scalar_subquery()
 
-        columns = (
-            changes.version,
-            changes.change,
-            changes.author,
-            changes.at,
-            changes.added,
-            changes.retired,
-        )
-        texts = (first_text(premises.added), first_text(premises.retired))
-        query = sa.select(*columns, *texts, changes.verified).where(changes.corpus_id == corpus_id)
+        added = sa.case((rows.added > 0, first_text(premises.position == rows.begin)))
+        texts = (added, first_text(premises.retired == rows.version))
+        query = sa.select(*(rows[name] for name in names), *texts, rows.verified)
         with self._database.reading() as connection:
             _read_info(connection, corpus_id)
-            return [CorpusChange(*row) for row in connection.execute(query.order_by(changes.version.desc()))]
+            newest = connection.execute(query.order_by(rows.version.desc()).limit(limit))
+            return [CorpusChange(*row) for row in newest]
 
     @contextmanager
     def _changing(

@@ -19,7 +19,8 @@ from entail.errors import EntailError
 from entail.progress import Progress, ProgressCallback
 from entail.runtime.models import model_cache
 from entail.settings import is_demo
-from entail.trees.store.corpora import CorpusChange, CorpusInfo
+from entail.trees.store.corpora import COUNTED, CorpusChange, CorpusInfo
+from entail.trees.store.search import ALL, ID, TEXT
 from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.corpus_choice import keep_picked, preselect
@@ -46,8 +47,11 @@ _ENCODINGS = {
 }
 """Encodings of a file by their names in Python; the first is detected."""
 
-_SHOWN = 5_000
-"""Premises in the table; more than anyone scrolls through, and few enough for a browser."""
+_PAGE = 200
+"""Premises in the table at a time."""
+
+_LONGEST = 300
+"""Characters of a cell in the table; the form has the whole text."""
 
 _NOTICE, _IMPORTED, _GROWN = "corpus_notice", "corpora_imported", "corpora_grown"
 """Session keys of what succeeded, until it is shown, and of the numbers of imports and additions so far.
@@ -57,9 +61,6 @@ The numbers are part of the keys of the fields, so that a saved input is cleared
 
 _STAY = partial(keep_picked, "corpus")
 """Stay with the corpus on the screen, though the default is another since a colleague's last edit."""
-
-_ANYWHERE, _PREMISE, _ID = "all columns", "premise", "id"
-"""Columns of the table of premises, and the choice of all."""
 
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
@@ -190,58 +191,49 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
             open_start_with(corpus_id=corpus.id)
         _draw_archive_button(shared, author, corpus)
         _draw_trees(shared, corpus)
-    premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
-    columns = list(dict.fromkeys(name for premise in premises for name, _ in premise.extra))
-    if any(premise.source_id for premise in premises):
-        columns.insert(0, _ID)
+    columns = shared.corpora.columns(corpus.id)
     with st.container(horizontal=True):
-        words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise")
+        words = st.text_input("Find premises", key="find_facts", placeholder="Words, or how they begin")
         scope = (
-            st.selectbox("In", [_ANYWHERE, _PREMISE, *columns], key=f"find_in-{corpus.id}", width=160)
+            st.selectbox("In", [TEXT, *columns, ALL], key=f"find_in-{corpus.id}", width=160)
             if columns
-            else _PREMISE
+            else TEXT
         )
-    terms = fold(words).lower().split()
-    matches = [premise for premise in premises if _matches(premise, terms, scope)]
-    listed = [_cells(premise) for premise in matches[:_SHOWN]]
-    table = pd.DataFrame({name: [cells.get(name, "") for cells in listed] for name in (_PREMISE, *columns)})
+    terms = " ".join(fold(words).lower().split())
     # The key has version and search, so that a selection never carries over to other rows.
-    search = f"facts-{corpus.id}-{scope}-{' '.join(terms)}"
-    key = f"{search}-{corpus.version}"
+    search = f"facts-{corpus.id}-{scope}-{terms}"
+    page = st.session_state.get(f"page-{search}", 1)
+    start = (page - 1) * _PAGE
+    listed, count = shared.corpora.find_premises(corpus.id, terms, column=scope, start=start, limit=_PAGE)
+    if not listed and page > 1:  # premises were retired
+        del st.session_state[f"page-{search}"]
+        st.rerun()
+    rows = [{**dict(premise.extra), ID: premise.source_id or "", TEXT: premise.text} for premise in listed]
+    cells = {name: [row.get(name, "")[:_LONGEST] for row in rows] for name in (TEXT, *columns)}
+    key = f"{search}-{page}-{corpus.version}"
     picked = st.dataframe(
-        table,
+        pd.DataFrame(cells),
         hide_index=True,
         height=320,
-        column_config={_PREMISE: st.column_config.TextColumn(width="large")},
+        column_config={TEXT: st.column_config.TextColumn(width="large")},
         on_select="rerun",
         selection_mode="single-row",
         key=key,
     )
-    cut = f", the first {_SHOWN:,} shown" if len(matches) > _SHOWN else ""
-    st.caption(f"{len(matches):,} of {len(premises):,} premises{cut}. Select one to correct or retire it.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        matches = f"more than {COUNTED:,}" if terms and count > COUNTED else f"{count:,}"
+        st.caption(f"{matches} of {corpus.count:,} premises. Select one to correct or retire it.")
+        if (pages := -(-count // _PAGE)) > 1:
+            st.pagination(pages, key=f"page-{search}")
     if is_locked_in_demo("corpora cannot be changed"):
         return
-    rows = picked["selection"]["rows"]
-    if rows and rows[0] < len(listed):
-        st.session_state[_SELECTED] = search, key, matches[rows[0]]
+    chosen_rows = picked["selection"]["rows"]
+    if chosen_rows and chosen_rows[0] < len(listed):
+        st.session_state[_SELECTED] = search, key, listed[chosen_rows[0]]
     selected = st.session_state.get(_SELECTED)
     # Another author's change makes a new table; the correction that is being typed stays.
-    if selected is not None and selected[0] == search and (rows or selected[1] != key):
+    if selected is not None and selected[0] == search and (chosen_rows or selected[1] != key):
         _draw_premise(shared, author, corpus, selected[2])
-
-
-def _cells(premise: Premise) -> dict[str, str]:
-    """Return the cells of a premise by column."""
-    return {**dict(premise.extra), _ID: premise.source_id or "", _PREMISE: premise.text}
-
-
-def _matches(premise: Premise, terms: Sequence[str], scope: str) -> bool:
-    """Return whether the cells of a column, or of all, have all terms."""
-    if not terms:
-        return True
-    cells = _cells(premise)
-    text = fold(" ".join(cells.values()) if scope == _ANYWHERE else cells.get(scope, "")).lower()
-    return all(term in text for term in terms)
 
 
 def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
@@ -284,9 +276,8 @@ def _change(author: str | None, change: Callable[[str], CorpusInfo], *, grows: b
 
 def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
     """Draw the changes of a corpus, the newest first."""
-    changes = shared.corpora.changes(corpus.id)
-    with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
-        for change in changes[:50]:
+    with st.expander(f"Changes ({corpus.version:,})", icon=":material/history:"):
+        for change in shared.corpora.changes(corpus.id, limit=50):
             author = with_mark(change.author, verified=change.verified)
             at = f"version {change.version} · {local(change.at):%d %b %Y %H:%M}"
             st.markdown(f":gray[{at}] {author} {_describe(change)}")
