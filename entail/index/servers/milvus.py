@@ -23,7 +23,7 @@ from entail.errors import IndexEngineError, RetrievalError
 from entail.index.engines import Numbers, ReadVectors, VectorSpace
 from entail.index.protocol import Floats, Hits
 from entail.index.ranking import checked_k
-from entail.index.servers.versions import Candidates, Version, checked_vectors, rank, without
+from entail.index.servers.versions import Candidates, Change, Version, checked_vectors, rank
 from entail.masking import mask_secrets
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
@@ -102,7 +102,8 @@ class MilvusIndex:
 
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> MilvusIndex | None:
         """Return the index of another version of the corpus; see `VectorIndex.updated`."""
-        return self.store.index(Version.of(numbers), vectors, base=self)
+        change = self.version.change(numbers)
+        return self.store.index(change.after, vectors, change=(self, change))
 
     @property
     def filter(self) -> str:
@@ -161,35 +162,34 @@ class VectorCollection:
         version: Version,
         vectors: ReadVectors,
         *,
-        base: MilvusIndex | None = None,
+        change: tuple[MilvusIndex, Change] | None = None,
         progress: ProgressCallback | None = None,
     ) -> MilvusIndex | None:
         """Return the index of a version; write what the collection lacks of it.
 
-        With `base`, None where the version does not follow it: another one did, or was not completed.
+        With `change`, None where the version does not follow it: another one did, or was not completed.
 
         Raises:
             IndexEngineError: If rows are missing or are too many afterwards.
         """
         with _lock, self.client() as client:
-            if base is None:
+            if change is None:
                 self._prepare(client)
             registered = client.get(_VERSIONS, ids=[f"{self.name}/{version.name}"], timeout=SECONDS)
             if registered and registered[0]["complete"]:
                 index = MilvusIndex(self, version, registered[0]["line"], registered[0]["number"])
-            elif base is None:
+            elif change is None:
                 # The line of its own, which a load that ended midway has begun, or not.
                 index = MilvusIndex(self, version, f"line_{version.name[:16]}", 1)
                 self._write(client, index, version.numbers, np.empty(0, np.uint64), vectors, progress)
             else:
+                base = change[0]
                 of_line = f'collection == "{self.name}" and line == "{base.line}"'
                 rows = client.query(_VERSIONS, filter=of_line, output_fields=["number"], timeout=SECONDS)
                 if max(row["number"] for row in rows) != base.number:
                     return None
                 index = MilvusIndex(self, version, base.line, base.number + 1)
-                before = base.version.numbers
-                added, retired = without(version.numbers, before), without(before, version.numbers)
-                self._write(client, index, added, retired, vectors, progress)
+                self._write(client, index, change[1].added, change[1].retired, vectors, progress)
             self._check(client, index)
         return index
 
@@ -316,7 +316,7 @@ class MilvusEngine:
         """Return the index of a corpus version; nothing is written that Milvus has already."""
         collection = VectorCollection(milvus_url(), space.revision, space.dimension)
         index = collection.index(Version.of(numbers), vectors, progress=progress)
-        assert index is not None  # as there is no base
+        assert index is not None  # as it follows no other
         return index
 
 

@@ -22,7 +22,7 @@ from entail.errors import IndexEngineError
 from entail.index.engines import Numbers, ReadVectors, VectorSpace
 from entail.index.protocol import Floats, Hits
 from entail.index.ranking import checked_k
-from entail.index.servers.versions import Candidates, Version, checked_vectors, rank, without
+from entail.index.servers.versions import Candidates, Change, Version, checked_vectors, rank, without
 from entail.masking import mask_secrets
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
@@ -76,6 +76,14 @@ _MISSING = """
 SELECT m.number FROM entail_index.members m WHERE m.line = %s AND m.added <= %s AND m.retired > %s
 AND NOT EXISTS (SELECT FROM {vectors} v WHERE v.number = m.number)
 """
+_MISSING_OF = """
+SELECT number FROM unnest(%s::bigint[]) number
+WHERE NOT EXISTS (SELECT FROM {vectors} v WHERE v.number = number.number)
+"""
+_HNSW = """
+CREATE INDEX IF NOT EXISTS {name} ON {vectors}
+USING hnsw (vector halfvec_ip_ops) WITH (m = {links}, ef_construction = {breadth})
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +125,13 @@ class PgvectorIndex:
 
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> PgvectorIndex:
         """Return the index of another version of the corpus; see `VectorIndex.updated`."""
-        return self.store.index(Version.of(numbers), vectors, base=self)
+        change = self.version.change(numbers)
+        with self.store.writing() as connection:
+            line, number = self.store.register(connection, change.after, (self, change))
+            added = _signed(change.added)
+            missing = connection.execute(self.store.sql(_MISSING_OF), (added,), binary=True).fetchall()
+            self.store.load(connection, change.after, _numbers(missing), vectors)
+        return PgvectorIndex(self.store, change.after, line, number)
 
     def _candidates(
         self, connection: psycopg.Connection[Any], vectors: Floats, count: int, distance: str
@@ -171,40 +185,34 @@ class VectorTable:
             yield connection
             connection.commit()
 
-    def index(
-        self,
-        version: Version,
-        vectors: ReadVectors,
-        *,
-        base: PgvectorIndex | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> PgvectorIndex:
-        """Return the index of a version; write what the database lacks of it, in one transaction."""
+    @contextmanager
+    def writing(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection in a transaction that writes: writers take turns, readers do not wait."""
         with self.connection() as connection:
             connection.execute("SET LOCAL statement_timeout = 0")
-            # Writers take turns; readers do not wait.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('entail_index'))")
-            if base is None:
-                connection.execute(self.sql(_TABLES))
-            line, number = self._membership(connection, version, base)
-            added = _numbers(connection.execute(self.sql(_MISSING), (line, number, number)).fetchall())
-            self._load(connection, version, added, vectors, progress)
-            if base is None:
-                # After the first load: an index that is built over all vectors at once is done sooner.
-                connection.execute(
-                    self.sql(
-                        "CREATE INDEX IF NOT EXISTS {index} ON {vectors} USING hnsw "
-                        "(vector halfvec_ip_ops) WITH (m = {links}, ef_construction = {breadth})",
-                        index=f"{self.name.removeprefix('entail_index.')}_hnsw",
-                        links=LINKS,
-                        breadth=BREADTH,
-                    )
-                )
-                connection.execute(self.sql("ANALYZE entail_index.members, {vectors}"))
+            yield connection
+
+    def index(
+        self, version: Version, vectors: ReadVectors, *, progress: ProgressCallback | None = None
+    ) -> PgvectorIndex:
+        """Return the index of a version; write what the database lacks of it, in one transaction."""
+        with self.writing() as connection:
+            connection.execute(self.sql(_TABLES))
+            line, number = self.register(connection, version)
+            missing = connection.execute(self.sql(_MISSING), (line, number, number), binary=True).fetchall()
+            self.load(connection, version, _numbers(missing), vectors, progress)
+            # After the first load: an index that is built over all vectors at once is done sooner.
+            name = f"{self.name.removeprefix('entail_index.')}_hnsw"
+            connection.execute(self.sql(_HNSW, name=name, links=LINKS, breadth=BREADTH))
+            connection.execute(self.sql("ANALYZE entail_index.members, {vectors}"))
         return PgvectorIndex(self, version, line, number)
 
-    def _membership(
-        self, connection: psycopg.Connection[Any], version: Version, base: PgvectorIndex | None
+    def register(
+        self,
+        connection: psycopg.Connection[Any],
+        version: Version,
+        change: tuple[PgvectorIndex, Change] | None = None,
     ) -> tuple[int, int]:
         """Return line and number of a version; a new one continues the line nearest to it."""
         row = connection.execute(
@@ -212,12 +220,12 @@ class VectorTable:
         ).fetchone()
         if row is not None:
             return row[0], row[1]
-        line = _nearest_line(connection, version) if base is None else base.line
+        line = _nearest_line(connection, version) if change is None else change[0].line
         latest: int = connection.execute(
             "SELECT coalesce(max(version), 0) FROM entail_index.versions WHERE line = %s", (line,)
         ).fetchall()[0][0]
-        if base is not None and latest == base.number:
-            before = base.version.numbers
+        if change is not None and latest == change[0].number:
+            added, retired = change[1].added, change[1].retired
         else:
             rows = connection.execute(
                 "SELECT number FROM entail_index.members WHERE line = %s AND retired = %s",
@@ -225,17 +233,18 @@ class VectorTable:
                 binary=True,
             ).fetchall()
             before = np.sort(_numbers(rows))
+            added, retired = without(version.numbers, before), without(before, version.numbers)
         new = latest + 1
         _copy(
             connection,
             "entail_index.members (line, number, added, retired)",
             ("int4", "int8", "int4", "int4"),
-            ((line, number, new, _FOREVER) for number in _signed(without(version.numbers, before))),
+            ((line, number, new, _FOREVER) for number in _signed(added)),
         )
         connection.execute(
             "UPDATE entail_index.members SET retired = %s "
             "WHERE line = %s AND number = ANY(%s) AND retired = %s",
-            (new, line, _signed(without(before, version.numbers)), _FOREVER),
+            (new, line, _signed(retired), _FOREVER),
         )
         connection.execute(
             "INSERT INTO entail_index.versions (name, line, version) VALUES (%s, %s, %s)",
@@ -243,13 +252,13 @@ class VectorTable:
         )
         return line, new
 
-    def _load(
+    def load(
         self,
         connection: psycopg.Connection[Any],
         version: Version,
         numbers: Numbers,
         vectors: ReadVectors,
-        progress: ProgressCallback | None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         """Write the vectors of some premises."""
         from pgvector import HalfVector

@@ -10,6 +10,7 @@ import numpy as np
 
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
 from entail.index.engines import Numbers
+from entail.index.flat import align
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.store import Halves
 from entail.index.vectors import unit
@@ -36,11 +37,31 @@ class Version:
     def of(cls, numbers: Numbers) -> Version:
         """Return the version with the keys `numbers`, in the order of the corpus."""
         order = np.argsort(numbers)
-        ascending = numbers[order]
-        return cls(ascending, order, sha256(ascending.astype("<u8").tobytes()).hexdigest())
+        return cls._named(numbers[order], order)
+
+    @classmethod
+    def _named(cls, numbers: Numbers, order: Ints) -> Version:
+        return cls(numbers, order, sha256(np.ascontiguousarray(numbers, "<u8")).hexdigest())
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def change(self, numbers: Numbers) -> Change:
+        """Return the change to another version of the corpus, from whose order most can be taken over."""
+        in_order = np.empty_like(self.numbers)
+        in_order[self.order] = self.numbers
+        sources = align(in_order, numbers)
+        new = np.flatnonzero(sources < 0)
+        new = new[np.argsort(numbers[new])]
+        positions = np.full(len(self), -1)
+        positions[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
+        order = positions[self.order]
+        left = order >= 0
+        places = np.searchsorted(self.numbers[left], numbers[new])
+        version = Version._named(
+            np.insert(self.numbers[left], places, numbers[new]), np.insert(order[left], places, new)
+        )
+        return Change(version, numbers[new], self.numbers[~left])
 
     @property
     def size_bytes(self) -> int:
@@ -50,6 +71,21 @@ class Version:
     def positions(self, numbers: Numbers) -> Ints:
         """Return the positions of premises; all must be of this version."""
         return self.order[np.searchsorted(self.numbers, numbers)]
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Change from one version of a corpus to another.
+
+    Attributes:
+        after: The other version.
+        added: Keys of the premises that are new, ascending.
+        retired: Keys of those that are gone, ascending.
+    """
+
+    after: Version
+    added: Numbers
+    retired: Numbers
 
 
 def without(numbers: Numbers, others: Numbers) -> Numbers:
