@@ -41,7 +41,7 @@ class Version:
 
     @classmethod
     def _named(cls, numbers: Numbers, order: Ints) -> Version:
-        return cls(numbers, order, sha256(np.ascontiguousarray(numbers, "<u8")).hexdigest())
+        return cls(numbers, order, sha256(np.ascontiguousarray(numbers, "<u8").data).hexdigest())
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -256,7 +256,7 @@ class CorpusStore:
 
         added = sa.case((rows.added > 0, first_text(premises.position == rows.begin)))
         texts = (added, first_text(premises.retired == rows.version))
-        query = sa.select(*(rows[name] for name in names), *texts, rows.verified)
+        query: sa.Select[Any] = sa.select(*(rows[name] for name in names), *texts, rows.verified)
         with self._database.reading() as connection:
             _read_info(connection, corpus_id)
             newest = connection.execute(query.order_by(rows.version.desc()).limit(limit))
