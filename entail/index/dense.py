@@ -61,7 +61,6 @@ class DenseIndex:
         encoder: Encoder,
         rows: PremiseRows,
         *,
-        queries: QueryVectors | None = None,
         progress: ProgressCallback | None = None,
     ) -> DenseIndex | None:
         """Return the index of another version of the corpus, None if it must be built."""
@@ -73,7 +72,7 @@ class DenseIndex:
         vectors = self.vectors.updated(rows.numbers, read)
         if vectors is None:
             return None
-        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=queries)
+        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=self._queries)
 
     @property
     def size_bytes(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED_NAMES, catalogue
@@ -23,6 +24,8 @@ from entail.settings import load_settings
 
 LEXICAL: Mapping[str, type[TfidfIndex] | type[Bm25Index]] = {"tfidf": TfidfIndex, "bm25": Bm25Index}
 """Retrievers that need no encoder."""
+
+_Index = TypeVar("_Index", bound=PremiseIndex)
 
 HYBRID = "+bm25"
 """End of a retriever's name that adds keyword match."""
@@ -112,16 +115,24 @@ def _parts(index: PremiseIndex) -> Iterator[PremiseIndex]:
         yield from _parts(index.second)
 
 
+def _reuse(
+    same: Sequence[_Index],
+    corpus: Corpus,
+    update: Callable[[_Index], _Index | None],
+) -> _Index | None:
+    """Return the index of a corpus among those of its kind, or one that is made from another version's."""
+    for index in same:
+        if index.manifest.corpus_hash == corpus.hash:
+            return index
+    # The index that has most in common with it is one of a similar size.
+    by_size = sorted(same, key=lambda index: abs(index.manifest.count - len(corpus)))
+    return next(filter(None, map(update, by_size)), None)
+
+
 def _lexical(name: str, corpus: Corpus, existing: Iterable[PremiseIndex]) -> PremiseIndex:
     kind = LEXICAL[name]
-    same = [other for other in existing if type(other) is kind]
-    for other in same:
-        if other.manifest.corpus_hash == corpus.hash:
-            return other
-    for other in sorted(same, key=lambda other: abs(other.manifest.count - len(corpus))):
-        if version := other.of_version(corpus):
-            return version
-    return kind(corpus)
+    same = [index for index in existing if type(index) is kind]
+    return _reuse(same, corpus, lambda index: index.of_version(corpus)) or kind(corpus)
 
 
 def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:
@@ -144,19 +155,16 @@ def _dense(
 ) -> PremiseIndex:
     if isinstance(encoder, EncodesGaussians):
         return _gaussian(corpus, encoder, queries, existing, folder, progress)
-    shared = [
-        other
-        for other in existing
-        if isinstance(other, DenseIndex) and other.manifest.premise_revision == encoder.premise_revision
-    ]
-    for other in shared:
-        if other.manifest.corpus_hash == corpus.hash:
-            return other.by(encoder, queries=queries)
     rows = PremiseRows(corpus, encoder, cache_dir=folder)
-    # The index that has most in common with it is one of a similar size.
-    for other in sorted(shared, key=lambda other: abs(other.manifest.count - len(corpus))):
-        if version := other.of_version(encoder, rows, queries=queries, progress=progress):
-            return version
+    revision = encoder.premise_revision
+    same = [
+        index
+        for index in existing
+        if isinstance(index, DenseIndex) and index.manifest.premise_revision == revision
+    ]
+    index = _reuse(same, corpus, lambda index: index.of_version(encoder, rows, progress=progress))
+    if index is not None:
+        return index.by(encoder, queries=queries)
     return build_dense(encoder, rows, queries=queries, progress=progress)
 
 
@@ -168,18 +176,14 @@ def _gaussian(
     folder: Path | None,
     progress: ProgressCallback | None,
 ) -> GaussianIndex:
+    revision, gaussians = encoder.revision, StoredGaussians(corpus, encoder, cache_dir=folder)
     same = [
-        other
-        for other in existing
-        if isinstance(other, GaussianIndex) and other.manifest.revision == encoder.revision
+        index
+        for index in existing
+        if isinstance(index, GaussianIndex) and index.manifest.revision == revision
     ]
-    for other in same:
-        if other.manifest.corpus_hash == corpus.hash:
-            return other
-    gaussians = StoredGaussians(corpus, encoder, cache_dir=folder)
-    gaussians.rows.encode(progress=progress)
-    if same:
-        # The index that has most in common with it is one of a similar size.
-        nearest = min(same, key=lambda other: abs(other.manifest.count - len(corpus)))
-        return nearest.of_version(encoder, corpus, gaussians, queries=queries)
-    return GaussianIndex(encoder, corpus, gaussians, queries=queries)
+    index = _reuse(same, corpus, lambda index: index.of_version(encoder, corpus, gaussians, queries=queries))
+    if index is None:
+        gaussians.rows.encode(progress=progress)
+        index = GaussianIndex(encoder, corpus, gaussians, queries=queries)
+    return index

@@ -334,13 +334,13 @@ class GaussianIndex:
         gaussians: StoredGaussians,
         *,
         queries: QueryVectors | None = None,
-    ) -> GaussianIndex:
-        """Return the index of another version of the corpus; it shares the vectors of this one, if it can."""
+    ) -> GaussianIndex | None:
+        """Return the index of another version of the corpus, None if it can share no direction's vectors."""
         other = GaussianIndex(encoder, corpus, gaussians, queries=queries)
         for direction, side in list(self._lifted.items()):
             if updated := side.updated(gaussians, gaussians.rows.numbers):
                 other._lifted[direction] = updated
-        return other
+        return other if other._lifted else None
 
     @property
     def size_bytes(self) -> int:
