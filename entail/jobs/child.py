@@ -41,9 +41,6 @@ _PROGRESS_EVERY = 0.25
 _ASK_EVERY = 0.25
 """Seconds between two looks for a request to cancel."""
 
-_OUTCOME_WITHIN = 30.0
-"""Seconds in which an outcome is written to a database that does not answer."""
-
 _PUSH_SHARE = 0.05
 """Largest share of the time for which a training waits until its checkpoints are with all machines."""
 
@@ -195,21 +192,14 @@ class Attempt:
 
 
 def finish(job: JobHandle, outcome: Outcome) -> int:
-    """Write the outcome, if the database answers in time, and return the exit code."""
-    is_server = sqlite_file(job.settings.database_url) is None
-    deadline = time.monotonic() + (_OUTCOME_WITHIN if is_server else 0.0)
-    while True:
-        try:
-            job.write_outcome(outcome)
-            break
-        except EntailError as error:
-            if not isinstance(error, DatabaseError) or time.monotonic() >= deadline:
-                with contextlib.suppress(OSError):
-                    sys.stderr.write(f"{error}\n")
-                if outcome.state == "done":
-                    return EXITS["refused" if is_server else "disk_full"]
-                break
-        time.sleep(1.0)
+    """Write the outcome, if the database answers, and return the exit code."""
+    try:
+        job.write_outcome(outcome)
+    except EntailError as error:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{error}\n")
+        if outcome.state == "done":  # the model is there: the job finds it when it is resumed
+            return EXITS["disk_full" if sqlite_file(job.settings.database_url) else "refused"]
     return 0 if outcome.state == "done" or outcome.ending is None else EXITS[outcome.ending]
 
 

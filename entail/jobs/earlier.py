@@ -29,7 +29,7 @@ _OPTIONAL = ("cancel", "progress", "outcome", "result")
 def import_folders(folder: Path, state: State) -> dict[str, str]:
     """Read the jobs of a folder into the database; return id -> reason of those that cannot be read.
 
-    A job that a worker of an earlier version trains stays there until it has ended.
+    A job that a worker of an earlier version trains counts as one of them until it has ended.
     """
     unreadable: dict[str, str] = {}
     for file in sorted(folder.glob("[0-9]*-[0-9]*-*/spec.json")):
@@ -46,7 +46,7 @@ def _import(job: Path, state: State) -> None:
     if spec is None or status is None:
         raise JobError(f"{job.name}/status.json: expected the state of a job, found no file; {_REMEDY}")
     if status.state == "running" and _is_alive(job, status):
-        return
+        raise JobError("a worker of an earlier version trains it; it is read when it has ended")
     texts: dict[str, Any] = {name: _text(job / f"{name}.json") for name in _OPTIONAL}
     with contextlib.suppress(TypeError, ValueError):
         at = json.loads(_text(job / "placed.json") or "")

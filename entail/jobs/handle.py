@@ -111,7 +111,8 @@ class JobHandle:
         spec = _parse(self.id, "specification", JobSpec, row.spec)
         status = _parse(self.id, "status", Status, row.status)
         if status.state == "running" and not is_demo() and not self._is_alive(row):
-            status = self._settle()
+            with contextlib.suppress(DatabaseError):  # it may only be read here
+                status = self._settle()
         state = status.state
         request = _parse_optional(dict[str, Any], row.cancel) if state in ("running", "cancelled") else None
         done = _parse_optional(Outcome, row.outcome) if state == "done" else None

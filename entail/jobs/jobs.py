@@ -64,7 +64,7 @@ class Jobs:
     def state(self) -> State:
         """Rows of the installation; jobs of earlier versions are read into them first."""
         state = open_state(self.settings.database_url)
-        if self._unimported is None:
+        if self._unimported is None or self._unimported:
             self._unimported = {} if is_demo() else import_folders(self.folder, state)
         return state
 
@@ -245,10 +245,13 @@ class Jobs:
 
         Tries once in ten seconds at most, so that pages may call it at every refresh.
         """
-        if time.monotonic() - self._last_start < _START_EVERY or not self.queued():
+        if time.monotonic() - self._last_start < _START_EVERY or not self._has_work():
             return False
         self._last_start = time.monotonic()
         return self.start_worker()
+
+    def _has_work(self) -> bool:
+        return not is_demo() and bool(self.state.queued_ids(home_of(self.folder)))
 
     def start_worker(self) -> bool:
         """Start a worker on this machine, unless there is one or the settings forbid it; return whether."""

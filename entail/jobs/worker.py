@@ -38,9 +38,6 @@ TERMINATE_AFTER = 20.0
 KILL_AFTER = 5.0
 """Seconds after SIGTERM until SIGKILL."""
 
-FINISH_WITHIN = 50.0
-"""Seconds in which an outcome is written to a database that did not answer."""
-
 _POLL = 0.1
 
 _ASK_EVERY = 0.5
@@ -151,7 +148,7 @@ def run_job(job: JobHandle, *, stopping: Callable[[], bool], spawn: Spawn | None
             return None
         outcome = _attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child)
         job.push_log()
-        return _finish(job, outcome)
+        return job.finish(outcome)
     finally:
         os.close(lock)
 
@@ -202,18 +199,6 @@ def _start(status: Status) -> Status:
     now, attempt = datetime.now(UTC), status.attempt + 1
     host, pid = platform.node(), os.getpid()
     return Status("running", now, status.queued, attempt, host, pid, started=now, seconds=status.seconds)
-
-
-def _finish(job: JobHandle, outcome: Outcome) -> Status:
-    """Write the outcome; a database that does not answer is asked again, as long as the lease lasts."""
-    deadline = time.monotonic() + FINISH_WITHIN
-    while True:
-        try:
-            return job.finish(outcome)
-        except DatabaseError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(_LOOK_EVERY)
 
 
 def _attempt(

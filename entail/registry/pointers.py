@@ -156,8 +156,7 @@ def _read_moves() -> tuple[Pointer, ...]:
     if imported is None and cached is not None and time.monotonic() - cached[0] < FRESH:
         return cached[1]
     try:
-        texts = open_state().moves()
-        moves = tuple(parse_as(Pointer, text) for text in texts or ()) or imported or ()
+        moves = tuple(parse_as(Pointer, text) for text in open_state().moves()) or imported or ()
     except ValueError as error:
         raise PromotionError(f"a move of the active models cannot be read ({error}); {_REMEDY}") from error
     except DatabaseError as error:

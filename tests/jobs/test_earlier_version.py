@@ -1,5 +1,8 @@
 """Job folders of version 0.1."""
 
+import json
+import os
+import platform
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,7 @@ from entail.errors import JobError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import candidates
 from entail.jobs.jobs import Jobs
+from entail.jobs.locks import acquire
 from entail.jobs.record import Job
 from tests.jobs.rows import rewrite
 
@@ -61,3 +65,42 @@ def test_a_job_with_a_field_that_no_longer_exists(
     with pytest.raises(JobError, match="gone"):
         jobs.resume(failed.id)
     assert jobs.job(failed.id).state == "failed"
+
+
+def test_folders_are_read_once_and_stay(jobs: Jobs) -> None:
+    shutil.copytree(EARLIER, jobs.folder)
+    ids = {path.name for path in jobs.folder.glob("2*")}
+    files = {path: path.read_bytes() for path in jobs.folder.rglob("*") if path.is_file()}
+    assert {job.id for job in jobs.jobs()} == ids
+    for file, content in files.items():
+        name = "imported.json" if file.name == "spec.json" else file.name
+        assert file.with_name(name).read_bytes() == content
+    gone = next(job for job in jobs.jobs() if job.name == "done")
+    jobs.state.delete_job(gone.id)
+    assert {job.id for job in Jobs().jobs()} == ids - {gone.id}
+
+
+def test_a_folder_that_cannot_be_read_is_listed_and_can_be_deleted(jobs: Jobs) -> None:
+    shutil.copytree(EARLIER, jobs.folder)
+    (damaged, *_) = sorted(jobs.folder.glob("2*"))
+    (damaged / "status.json").write_text("{", encoding="utf-8")
+    assert len(jobs.jobs()) == 4
+    assert list(jobs.unreadable()) == list(Jobs().unreadable()) == [damaged.name]
+    jobs.delete(damaged.name)
+    assert jobs.unreadable() == {}
+    assert not damaged.exists()
+
+
+def test_a_job_that_an_earlier_version_trains_is_read_when_it_has_ended(jobs: Jobs) -> None:
+    shutil.copytree(EARLIER, jobs.folder)
+    folder = next(path.parent for path in jobs.folder.glob("2*/spec.json") if "waiting" in path.read_text())
+    status = json.loads((folder / "status.json").read_text())
+    status |= {"state": "running", "attempt": 1, "host": platform.node(), "worker": 1}
+    (folder / "status.json").write_text(json.dumps(status))
+    lock = acquire(folder / "lock")
+    assert lock is not None
+    assert (len(jobs.jobs()), list(jobs.unreadable())) == (4, [folder.name])
+    os.close(lock)
+    lost = jobs.job(folder.name)
+    assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
+    assert Jobs().resume(folder.name).state == "queued"

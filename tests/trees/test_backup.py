@@ -11,6 +11,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,10 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
+from entail.trees.store.connector import open_state
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
+from entail.trees.store.state import JobRow
 from tests.trees.conftest import damage
 
 ICE = Premise("ice is cold", "u1")
@@ -173,7 +176,10 @@ def test_models_and_the_active_ones_are_carried_without_vectors(
     assert not (own_data_folder / "vectors").exists()
     assert list_moves() == moved
     promote("aeenc-minilm", by="Bob", anyway=True)
+    spec = JobRow("20260101-000000-abcdef", "mine", False, "done", datetime.now(UTC), "{}", "{}")
+    assert open_state().add_job(spec)
     replaced = restore(tmp_path / "b.zip", replace=True)
+    assert open_state().job_ids() == [spec.id], "jobs are in no backup, and stay"
     assert list_moves() == moved
     assert replaced.before is not None
     restore(replaced.before, replace=True)

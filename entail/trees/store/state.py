@@ -220,10 +220,10 @@ class State(ABC):
         rows = self._fetch(lambda connection: sa.select(*columns, _now(connection) - _workers.c.beat))
         return sorted((machine, content, silence) for machine, content, silence in rows)
 
-    def moves(self) -> list[str] | None:
-        """Return the moves of pointers to active models in their order; None without tables."""
-        with self.reading() as connection:
-            return read_moves(connection) if connection is not None else None
+    def moves(self) -> list[str]:
+        """Return the moves of pointers to active models in their order."""
+        query = sa.select(_moves.c.content).order_by(_moves.c.number)
+        return [content for (content,) in self._fetch(lambda _: query)]
 
     def _fetch(self, query: Callable[[sa.Connection], sa.Select[Any]]) -> Sequence[Any]:
         with self.reading() as connection:
