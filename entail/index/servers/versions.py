@@ -41,7 +41,7 @@ class Version:
 
     @classmethod
     def _named(cls, numbers: Numbers, order: Ints) -> Version:
-        return cls(numbers, order, sha256(np.ascontiguousarray(numbers, "<u8").data).hexdigest())
+        return cls(numbers, order, sha256(numbers.astype("<u8").tobytes()).hexdigest())
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -57,9 +57,9 @@ class Version:
         positions[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
         order = positions[self.order]
         left = order >= 0
-        places = np.searchsorted(self.numbers[left], numbers[new])
+        slots = np.searchsorted(self.numbers[left], numbers[new])
         version = Version._named(
-            np.insert(self.numbers[left], places, numbers[new]), np.insert(order[left], places, new)
+            np.insert(self.numbers[left], slots, numbers[new]), np.insert(order[left], slots, new)
         )
         return Change(version, numbers[new], self.numbers[~left])
 
