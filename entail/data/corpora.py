@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,15 +11,20 @@ from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+import numpy as np
+
 from entail.data.entailment_bank.trees import parse_trees
+from entail.data.premises import Premises
 from entail.data.reading import (
+    MAX_BYTES,
     Source,
     parse_json,
     parse_jsonl,
-    read_text,
     shorten,
     source_name,
+    text_blocks,
     text_lines,
+    whole_lines,
 )
 from entail.data.records import Corpus, Premise
 from entail.data.tables import (
@@ -35,7 +41,7 @@ from entail.data.tables import (
 )
 from entail.data.text import clean_premise, fold
 from entail.errors import CorpusError, FormatError
-from entail.progress import Meter, ProgressCallback
+from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
 CorpusFormat = Literal["text", "csv", "tsv", "jsonl", "json", "entailment_bank"]
@@ -56,11 +62,18 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".ndjson": "jsonl",
     ".json": "json",
 }
+MOST_BYTES = 10 * MAX_BYTES
+"""Size limit of a file that is read line by line."""
+
 _REMEDY = ", or choose its encoding, such as cp1252 or cp932 (Shift-JIS)"
 _OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{1,7}")
 """Suffix that names a format, unlike the number of a version."""
 _SAMPLE_LINES = 50
 """Lines by which a list of premises is told from a table."""
+_SAMPLE_ROWS = 10_000
+"""Objects of JSONL whose fields count as its columns."""
+_BLOCK = 200_000
+"""Premises that are put into columns at once."""
 _PLACEHOLDER = "DUMMY"
 """Text of WorldTree's corpus that is no premise."""
 
@@ -145,7 +158,7 @@ def read_corpus(
         skip_too_long: Count premises over the limit instead of refusing the file.
         merge_similar: Keep the first of premises that differ only in case, white space or the full stop.
         max_premise_chars: The limit, by default that of the settings.
-        progress: Receives the progress in a file of lines.
+        progress: Receives the progress of reading, in bytes.
 
     Raises:
         FormatError: With line and field, if the file is malformed.
@@ -154,26 +167,18 @@ def read_corpus(
     """
     limit = max_premise_chars or load_settings().max_premise_chars
     file_name = source_name(source, name if isinstance(source, bytes) else None)
-    text = read_text(source, name=file_name, encoding=encoding, remedy=_REMEDY)
-    kind, value = _detect(text, [name or "", file_name], column, file_name)
-    distinct: dict[str, Premise] = {}
-    similar: dict[str, str] = {}
+    content = _Content(source, file_name, encoding, progress)
+    kind, value = _detect(content, [name or "", file_name], column, file_name)
+    distinct = _Distinct(merge_similar)
     dropped: dict[str, None] = {}
-    entries = empty = too_long = near = 0
-    by_line = kind in ("text", "csv", "tsv", "jsonl")
-    meter = Meter(text.count("\n") + 1, "reading", unit="lines", report=progress if by_line else None)
-    for location, raw in _entries(text, kind, value, column, file_name, dropped):
+    entries = empty = too_long = 0
+    for location, raw in _entries(content, kind, value, column, file_name, dropped):
         entries += 1
-        meter.add(1)
         premise = replace(raw, text=clean_premise(raw.text))
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
         elif len(premise.text) <= limit:
-            key = premise.key
-            is_similar = similar.setdefault(_similarity_key(premise.text), key) != key and key not in distinct
-            near += is_similar
-            if not (is_similar and merge_similar):
-                distinct.setdefault(key, premise)
+            distinct.add(premise)
         elif skip_too_long:
             too_long += 1
         else:
@@ -182,14 +187,84 @@ def read_corpus(
                 f"found {len(premise.text):,}; split it, or raise "
                 "ENTAIL_MAX_PREMISE_CHARS"
             )
-    if not distinct:
+    premises = distinct.premises()
+    if not premises:
         longer = f", {too_long:,} of them longer than {limit:,} characters" if too_long else ""
         raise CorpusError(
             f"{file_name}: expected at least one premise, found none in {entries:,} entries{longer}"
         )
-    corpus = Corpus(corpus_name(name or file_name), tuple(distinct.values()))
+    corpus, near = Corpus(corpus_name(name or file_name), premises), distinct.similar
     repeats = entries - len(corpus) - empty - too_long - (near if merge_similar else 0)
     return CorpusReading(corpus, kind, repeats, empty, too_long, near, merge_similar, tuple(dropped))
+
+
+class _Content:
+    """Lines of a file; the `head`, up to some that are not blank, is looked at before the others are read."""
+
+    def __init__(
+        self,
+        source: Source,
+        file_name: str,
+        encoding: str | None,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        options: dict[str, Any] = {"encoding": encoding, "progress": progress, "max_bytes": MOST_BYTES}
+        self._lines = whole_lines(text_blocks(source, name=file_name, remedy=_REMEDY, **options))
+        self._name = file_name
+        sample: list[str] = []
+        while sum(map(bool, map(str.strip, sample))) < _SAMPLE_LINES and (line := next(self._lines, "")):
+            sample.append(line)
+        self.head = "".join(sample)
+
+    def lines(self) -> Iterator[str]:
+        """Yield all lines with their ends, once."""
+        return chain(io.StringIO(self.head, newline="\n"), self._lines)
+
+    def text(self) -> str:
+        """Return the whole text; `FormatError` if it is too long to be read at once."""
+        self.head = "".join(self.lines())
+        if len(self.head) > MAX_BYTES:
+            raise FormatError(
+                f"expected at most {MAX_BYTES:,} characters in this format, found more; split the file, or "
+                "save it as CSV or one premise a line, which is read in parts",
+                source=self._name,
+            )
+        return self.head
+
+
+class _Distinct:
+    """Distinct premises of a file, in columns; `similar` counts those that are nearly another."""
+
+    def __init__(self, merges: bool) -> None:
+        self.similar = 0
+        self._merges = merges
+        self._block: list[Premise] = []
+        self._parts: list[Premises] = []
+        self._numbers: set[int] = set()
+        self._first: dict[int, int] = {}  # hash of a text without case, spaces and full stop -> its number
+
+    def add(self, premise: Premise) -> None:
+        self._block.append(premise)
+        if len(self._block) == _BLOCK:
+            self._take_block()
+
+    def premises(self) -> Premises:
+        """Return all."""
+        self._take_block()
+        return Premises.joined(self._parts)
+
+    def _take_block(self) -> None:
+        premises, positions = Premises.of(self._block), []
+        for at, (number, premise) in enumerate(zip(premises.numbers.tolist(), self._block, strict=True)):
+            is_new = number not in self._numbers
+            first = self._first.setdefault(hash(_similarity_key(premise.text)), number)
+            is_similar = is_new and first != number
+            self.similar += is_similar
+            if is_new and not (is_similar and self._merges):
+                self._numbers.add(number)
+                positions.append(at)
+        self._parts.append(premises.take(np.array(positions, dtype=np.int64)))
+        self._block = []
 
 
 def _similarity_key(text: str) -> str:
@@ -208,11 +283,11 @@ def sample_columns(
         FormatError: If the file cannot be read.
     """
     file_name = source_name(source, name)
-    text = read_text(source, name=file_name, encoding=encoding, remedy=_REMEDY)
-    kind, _ = _detect(text, [file_name], None, file_name)
-    if kind not in ("csv", "tsv", "jsonl") or not text.strip():
+    content = _Content(source, file_name, encoding)
+    kind, _ = _detect(content, [file_name], None, file_name)
+    if kind not in ("csv", "tsv", "jsonl") or not content.head.strip():
         return {}
-    table = rows_of(text, file_name, delimiter=TAB if kind == "tsv" else None)
+    table = rows_of(content.head, file_name, delimiter=TAB if kind == "tsv" else None)
     return sample_texts(table.columns, (row for _, row in table.rows if not isinstance(row, FormatError)))
 
 
@@ -236,7 +311,9 @@ def corpus_name(file_name: str) -> str:
     return safe[:80].rstrip() or "corpus"
 
 
-def _detect(text: str, names: Sequence[str], column: str | None, file_name: str) -> tuple[CorpusFormat, Any]:
+def _detect(
+    content: _Content, names: Sequence[str], column: str | None, file_name: str
+) -> tuple[CorpusFormat, Any]:
     """Return the format by the first name with a known suffix, or by the content; and the value of JSON."""
     suffixes = [PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names]
     kind = next((_SUFFIXES[suffix] for suffix in suffixes if suffix in _SUFFIXES), None)
@@ -246,15 +323,15 @@ def _detect(text: str, names: Sequence[str], column: str | None, file_name: str)
             "line, call it .txt",
             source=file_name,
         )
-    first = first_line(SEPARATOR.sub("", text, count=1)).strip()
+    first = first_line(SEPARATOR.sub("", content.head, count=1)).strip()
     if kind == "json" or (kind in (None, "jsonl") and first.startswith(("{", "["))):
-        return _detect_json(text, first, kind, column, file_name)
+        return _detect_json(content, first, kind, column, file_name)
     if kind is None:
         delimiter = guess_delimiter(first)
         cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
         kind = ("tsv" if delimiter == TAB else "csv") if _pick(cells, column, TEXT_COLUMNS) else "text"
     if kind == "text":
-        _check_list(text, file_name)
+        _check_list(content.head, file_name)
     return kind, None
 
 
@@ -271,7 +348,7 @@ def _check_list(text: str, file_name: str) -> None:
 
 
 def _detect_json(
-    text: str, first: str, kind: CorpusFormat | None, column: str | None, file_name: str
+    content: _Content, first: str, kind: CorpusFormat | None, column: str | None, file_name: str
 ) -> tuple[CorpusFormat, Any]:
     """Tell one JSON value from an object a line, which may be trees."""
     try:
@@ -281,12 +358,12 @@ def _detect_json(
     if isinstance(row, dict):
         if column is None and "hypothesis" in row and ("context" in row or "meta" in row):
             return "entailment_bank", None
-        if kind == "jsonl" or text.strip() != first or _pick(row, column, TEXT_COLUMNS):
+        if kind == "jsonl" or content.head.strip() != first or _pick(row, column, TEXT_COLUMNS):
             return "jsonl", None
     if kind == "jsonl":
         return kind, None
     try:
-        return "json", parse_json(text, source=file_name) if text.strip() else []
+        return "json", parse_json(content.text(), source=file_name) if content.head.strip() else []
     except FormatError:
         if kind == "json":
             raise
@@ -294,7 +371,7 @@ def _detect_json(
 
 
 def _entries(
-    text: str,
+    content: _Content,
     kind: CorpusFormat,
     value: Any,  # noqa: ANN401 - JSON of any shape
     column: str | None,
@@ -303,19 +380,21 @@ def _entries(
 ) -> Entries:
     """Yield the premises of a file; the names of columns that are not kept are added to `dropped`."""
     if kind == "text":
-        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
-            yield f"line {number}", Premise(line)
+        for number, line in enumerate(content.lines(), start=1):
+            yield f"line {number}", Premise(line.removesuffix("\n"))
     elif kind == "entailment_bank":
-        for number, tree in enumerate(parse_trees(text, source=file_name), start=1):
+        for number, tree in enumerate(parse_trees(content.text(), source=file_name), start=1):
             for name, premise in tree.sentences.items():
                 yield f"row {number}, {name}", Premise(premise)
     elif kind == "json":
         yield from _json(value, column, file_name, dropped)
     elif kind == "jsonl":
-        rows = list(parse_jsonl(text, source=file_name))
-        yield from _rows(rows, list(chain.from_iterable(row for _, row in rows)), column, file_name, dropped)
-    elif text.strip():
-        table = rows_of(text, file_name, delimiter=TAB if kind == "tsv" else None)
+        rows = parse_jsonl(content.lines(), source=file_name)
+        sample = list(islice(rows, _SAMPLE_ROWS))
+        columns = list(chain.from_iterable(row for _, row in sample))
+        yield from _rows(chain(sample, rows), columns, column, file_name, dropped)
+    elif content.head.strip():
+        table = rows_of(content.lines(), file_name, delimiter=TAB if kind == "tsv" else None)
         yield from _rows(table.readable(), table.columns, column, file_name, dropped)
 
 

@@ -101,7 +101,7 @@ class KeyPositions(Mapping[str, int]):
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
-        self._order = np.argsort(numbers, kind="stable")
+        self._order = np.argsort(numbers)
         self._sorted = numbers[self._order]
 
     def __getitem__(self, key: str) -> int:
@@ -193,12 +193,13 @@ class Premises(Column[Premise]):
 
     def distinct(self) -> Premises:
         """Return the first premise of each key, in order."""
-        first = np.sort(np.unique(self.numbers, return_index=True)[1])
-        return (
-            self
-            if len(first) == len(self)
-            else Premises(self.table.take(pa.array(first)), self.numbers[first])
-        )
+        return self.take(np.sort(np.unique(self.numbers, return_index=True)[1]))
+
+    def take(self, positions: NDArray[np.int64]) -> Premises:
+        """Return the premises at distinct positions (ascending)."""
+        if len(positions) == len(self):
+            return self
+        return Premises(self.table.take(pa.array(positions)), self.numbers[positions])
 
     @property
     def texts(self) -> Column[str]:

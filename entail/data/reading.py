@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from entail.data.spreadsheets import sheet_to_csv
 from entail.errors import FormatError, SettingsError
 from entail.masking import mask_secrets
+from entail.progress import Meter, ProgressCallback
 from entail.settings import MAX_UPLOAD_MB
 
 T = TypeVar("T")
@@ -34,6 +35,9 @@ MAX_RATIO = 200
 
 _SURE_BYTES = 2**24
 """Unpacked bytes that any file may have."""
+
+_BLOCK = 2**20
+"""Bytes that are decoded at once."""
 
 _HEAD = 8192
 """Bytes at the start of a file by which a binary one is told."""
@@ -128,7 +132,7 @@ class _Unpacked(io.RawIOBase):
     """Content of a gzip file, which stops at one that unpacks to far more than any text does."""
 
     def __init__(self, packed: io.BufferedReader[Any], shown: str) -> None:
-        self._packed, self._shown, self._size = packed, shown, 0
+        self.packed, self._shown, self._size = packed, shown, 0
         self._stream = gzip.GzipFile(fileobj=packed)
 
     def readable(self) -> bool:
@@ -139,7 +143,7 @@ class _Unpacked(io.RawIOBase):
         """Unpack the next bytes into a buffer."""
         block = self._stream.read1(len(buffer))
         self._size += len(block)
-        if self._size > max(_SURE_BYTES, MAX_RATIO * self._packed.tell()):
+        if self._size > max(_SURE_BYTES, MAX_RATIO * self.packed.tell()):
             raise FormatError(
                 f"expected a file that unpacks to at most {MAX_RATIO} times its size, found one to more",
                 source=self._shown,
@@ -170,32 +174,63 @@ def read_text(
             damaged, binary, in another encoding, or has a NUL character.
         SettingsError: If there is no such `encoding`.
     """
+    options: dict[str, Any] = {"encoding": encoding, "max_bytes": max_bytes, "remedy": remedy}
+    return "".join(text_blocks(source, name=name, **options))
+
+
+def text_blocks(
+    source: Source,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    remedy: str = "",
+    progress: ProgressCallback | None = None,
+) -> Iterator[str]:
+    """Yield the text of `read_text` in blocks, so that a file of any size takes little memory."""
     file_name = source_name(source, name)
+    size = lines = 0
+    head: bytes | None = None
     with open_binary(source, name=name) as stream:
-        try:
-            data = stream.read(max_bytes + 1)
-        except DAMAGED as error:
-            message = f"expected a whole gzip file, found a damaged one ({error})"
-            raise FormatError(message, source=file_name) from error
-    if len(data) > max_bytes:
-        raise FormatError(
-            f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file",
-            source=file_name,
-        )
-    for magic, kind in _FOREIGN:
-        if data.startswith(magic):
-            raise FormatError(f"expected a text file, found {kind}", source=file_name)
-    if data.startswith(_ZIP):
-        largest = min(max_bytes, max(_SURE_BYTES, MAX_RATIO * len(data)))
-        return sheet_to_csv(data, file_name, max_bytes=largest)
-    text = _decode(data, encoding, file_name, remedy)
-    if (nul := text.find("\0")) >= 0:
-        raise FormatError(
-            "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 text",
-            source=file_name,
-            line=text.count("\n", 0, nul) + 1,
-        )
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        packed = getattr(getattr(stream, "raw", None), "packed", stream)
+        meter = Meter(_size_of(source), "reading", unit="bytes", report=progress)
+        while True:
+            before = packed.tell()
+            try:
+                data = stream.read(min(_BLOCK, max_bytes + 1 - size))
+            except DAMAGED as error:
+                message = f"expected a whole gzip file, found a damaged one ({error})"
+                raise FormatError(message, source=file_name) from error
+            meter.add(packed.tell() - before)
+            size += len(data)
+            if size > max_bytes:
+                raise FormatError(
+                    f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file",
+                    source=file_name,
+                )
+            if head is None:
+                head = data
+                if data.startswith(_ZIP):
+                    data += stream.read(max_bytes + 1 - size)
+                    largest = min(max_bytes, max(_SURE_BYTES, MAX_RATIO * len(data)))
+                    yield sheet_to_csv(data, file_name, max_bytes=largest)
+                    return
+                decoder = _decoder(data, encoding, file_name)
+            try:
+                text = decoder.decode(data, final=not data)
+            except UnicodeError as error:
+                raise _undecodable(error, lines, encoding, head, file_name, remedy) from error
+            if (nul := text.find("\0")) >= 0:
+                raise FormatError(
+                    "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 "
+                    "text",
+                    source=file_name,
+                    line=lines + text.count("\n", 0, nul) + 1,
+                )
+            lines += text.count("\n")
+            yield text if head is not data else text.removeprefix("\ufeff")
+            if not data:
+                return
 
 
 def read_content(content: bytes, name: str, read: Callable[[Path], T]) -> T:
@@ -210,13 +245,26 @@ def read_content(content: bytes, name: str, read: Callable[[Path], T]) -> T:
             raise FormatError(str(error).replace(str(path), name)) from error
 
 
-def text_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of the lines of a text that are not blank."""
+def whole_lines(blocks: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a text in blocks, each with its end."""
+    rest = ""
+    for block in blocks:
+        *lines, rest = (rest + block).split("\n") if "\n" in block else (rest + block,)
+        yield from (f"{line}\n" for line in lines)
+    if rest:
+        yield rest
+
+
+def text_lines(text: str | Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) of the lines that are not blank, of a text or of lines with their ends."""
     # str.splitlines would also cut at U+2028, which JSON allows inside a string.
-    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+    lines = text.split("\n") if isinstance(text, str) else (line.removesuffix("\n") for line in text)
+    return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def parse_jsonl(
+    text: str | Iterable[str], *, source: str | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of every line that is not blank; see `parse_object`."""
     return ((number, parse_object(line, source=source, line=number)) for number, line in text_lines(text))
 
@@ -267,24 +315,43 @@ def shorten(text: str, width: int = 80) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _decode(data: bytes, encoding: str | None, file_name: str, remedy: str) -> str:
-    guess = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+def _decoder(data: bytes, encoding: str | None, file_name: str) -> io.IncrementalNewlineDecoder:
+    """Return the decoder of a file that begins so, which also makes ends of lines one character."""
+    for magic, kind in _FOREIGN:
+        if data.startswith(magic):
+            raise FormatError(f"expected a text file, found {kind}", source=file_name)
     try:
-        return data.decode(guess)
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # refuses codecs that are of no text
+        decoder = codecs.getincrementaldecoder(encoding or _guess(data))()
     except LookupError as error:
         message = f"expected the name of a text encoding such as cp1252, found {encoding!r}"
         raise SettingsError(message) from error
-    except UnicodeError as error:
-        start = getattr(error, "start", 0)
-        cause = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
-        if encoding or guess != "utf-8":
-            message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8{remedy}"
-        elif b"\0" in data[:_HEAD]:
-            message = "expected a text file, found a binary one; export its texts as CSV or one a line"
-        else:
-            message = (
-                f"expected text in UTF-8, found {cause}: a binary file, or text in another encoding such as "
-                "Windows-1252 or Shift-JIS; save it again as UTF-8 (iconv -f ENCODING -t UTF-8 OLD > NEW)"
-                f"{remedy}"
-            )
-        raise FormatError(message, source=file_name, line=data.count(b"\n", 0, start) + 1) from error
+    return io.IncrementalNewlineDecoder(decoder, translate=True)
+
+
+def _guess(data: bytes) -> str:
+    return next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+
+
+def _undecodable(
+    error: UnicodeError, line: int, encoding: str | None, head: bytes, file_name: str, remedy: str
+) -> FormatError:
+    """Return the error of bytes that cannot be decoded, in a block that begins after a number of lines."""
+    data, start = getattr(error, "object", b""), getattr(error, "start", 0)
+    cause = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
+    guess = encoding or _guess(head)
+    if encoding or guess != "utf-8":
+        message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8{remedy}"
+    elif b"\0" in head[:_HEAD]:
+        message = "expected a text file, found a binary one; export its texts as CSV or one a line"
+    else:
+        message = (
+            f"expected text in UTF-8, found {cause}: a binary file, or text in another encoding such as "
+            "Windows-1252 or Shift-JIS; save it again as UTF-8 (iconv -f ENCODING -t UTF-8 OLD > NEW)"
+            f"{remedy}"
+        )
+    return FormatError(message, source=file_name, line=line + data.count(b"\n", 0, start) + 1)
+
+
+def _size_of(source: Source) -> int:
+    return len(source) if isinstance(source, bytes) else Path(source).stat().st_size

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, starmap
@@ -97,17 +97,22 @@ def read_rows(
     return rows_of(read_text(source, name=file_name, max_bytes=max_bytes), file_name, delimiter=delimiter)
 
 
-def rows_of(text: str, file_name: str, *, delimiter: str | None = None) -> Table:
-    """Return the rows of a text; see `read_rows`."""
-    if match := SEPARATOR.match(text):
-        text, delimiter = "\n" + text[match.end() :], match[1]  # lines keep their numbers
-    first = first_line(text)
+def rows_of(text: str | Iterable[str], file_name: str, *, delimiter: str | None = None) -> Table:
+    """Return the rows of a text, or of lines with their ends; see `read_rows`."""
+    whole = iter(io.StringIO(text, newline="\n") if isinstance(text, str) else text)
+    start = list(islice(whole, 1))
+    if start and (match := SEPARATOR.match(start[0])):
+        start, delimiter = ["\n"], match[1]  # lines keep their numbers
+    while not "".join(start).strip() and (line := next(whole, None)) is not None:
+        start.append(line)
+    first, content = first_line("".join(start)), chain(start, whole)
     if first.lstrip().startswith("{"):
-        return _read_jsonl(text, file_name)
+        return _read_jsonl(content, file_name)
     names = {cell.lower() for cell in split_cells(first)}
-    lines = _cells(text, delimiter or guess_delimiter(first), file_name)
     if any(columns <= names for columns in _RAW):
-        lines = ((number, line.split(TAB)) for number, line in text_lines(text))
+        lines: Lines = ((number, line.split(TAB)) for number, line in text_lines(content))
+    else:
+        lines = _cells(content, delimiter or guess_delimiter(first), file_name)
     header = next(lines, (0, None))[1]
     if header is None:
         raise FormatError("expected a table with a header, found an empty file", source=file_name)
@@ -138,14 +143,14 @@ def guess_delimiter(header: str) -> str:
     return delimiter if delimiter in header else "\x1f"
 
 
-def _cells(text: str, delimiter: str, file_name: str) -> Lines:
+def _cells(content: Iterable[str], delimiter: str, file_name: str) -> Lines:
     """Yield (line number, cells) of the rows that are not blank; a quoted cell may span lines."""
     if delimiter == TAB:
-        yield from _tab_cells(text)
+        yield from _tab_cells(content)
         return
     # The default limit of a field is 128 KB; it is global, so the same for every file.
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(content, delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
         try:
@@ -164,25 +169,27 @@ def _cells(text: str, delimiter: str, file_name: str) -> Lines:
                 yield number, cells
 
 
-def _tab_cells(text: str) -> Lines:
+def _tab_cells(content: Iterable[str]) -> Lines:
     """Yield (line number, cells) of TSV.
 
     A quotation mark that opens the last cell of a line makes it go on in the next lines, if these close it
     and the row gets no more cells than the header. Any other mark is a character.
     """
-    lines = list(text_lines(text))
-    width, at = lines[0][1].count(TAB) if lines else 0, 0
-    while at < len(lines):
-        number, row = lines[at]
-        at += 1
-        longer = row
-        for end in range(at, min(at + _LONGEST_CELL, len(lines)) if _OPEN.search(row) else at):
-            longer += f"\n{lines[end][1]}"
+    lines = text_lines(content)
+    ahead = deque(islice(lines, 1))
+    width = ahead[0][1].count(TAB) if ahead else 0
+    while ahead:
+        number, row = ahead.popleft()
+        longer, is_open = row, _OPEN.search(row)
+        ahead.extend(islice(lines, _LONGEST_CELL - len(ahead) if is_open else not ahead))
+        for count, (_, line) in enumerate(ahead if is_open else (), start=1):
+            longer += f"\n{line}"
             if longer.count(TAB) > width:
                 break
             if not _OPEN.search(longer):
-                row, at = longer, end + 1
+                row, ahead = longer, deque(islice(ahead, count, None))
                 break
+        ahead.extend(islice(lines, not ahead))
         yield number, split_cells(row)
 
 
@@ -287,7 +294,7 @@ def _is_parquet(source: Source) -> bool:
     return False
 
 
-def _read_jsonl(text: str, file_name: str) -> Table:
+def _read_jsonl(content: Iterable[str], file_name: str) -> Table:
     """Read one object a line; the columns are those of the first readable one."""
 
     def parse(number: int, line: str) -> tuple[int, Row | FormatError]:
@@ -296,7 +303,7 @@ def _read_jsonl(text: str, file_name: str) -> Table:
         except FormatError as error:
             return number, error
 
-    rows = starmap(parse, text_lines(text))
+    rows = starmap(parse, text_lines(content))
     before: list[tuple[int, Row | FormatError]] = []
     for number, row in rows:
         before.append((number, row))

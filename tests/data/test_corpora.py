@@ -72,8 +72,9 @@ def test_counts_add_up() -> None:
 
 def test_reading_tells_its_progress() -> None:
     reports: list[Progress] = []
-    read_corpus(b"text\nice\nfire\n" * 2, name="f.csv", progress=reports.append)
-    assert reports[0].done == 1
+    content = b"text\n" + b"".join(b"fact %d\n" % number for number in range(200_000))
+    read_corpus(content, name="f.csv", progress=reports.append)
+    assert reports[0].done < reports[-1].done == len(content)
     assert all(0 < progress.fraction <= 1 for progress in reports)
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.reading import parse_json, parse_jsonl, read_text
+from entail.data import reading
+from entail.data.reading import parse_json, parse_jsonl, read_text, text_blocks, whole_lines
 from entail.errors import FormatError, SettingsError
 
 WORDS = "the café is warm\nice is cold\n"
@@ -35,6 +36,20 @@ def test_encodings_and_line_ends(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "no-suffix"
     path.write_bytes(data)
     assert read_text(data) == read_text(path) == read_text(str(path)) == WORDS
+
+
+@pytest.mark.parametrize("size", [4, 5, 7])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp932"])
+def test_a_text_is_read_in_blocks(encoding: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\u65e5\u672c\r\nb\rc\n\r\n\nd"
+    monkeypatch.setattr(reading, "_BLOCK", size)
+    blocks = list(text_blocks(text.encode(encoding), encoding="cp932" if encoding == "cp932" else None))
+    assert "".join(blocks) == "\u65e5\u672c\nb\nc\n\n\nd"
+    assert list(whole_lines(blocks)) == ["\u65e5\u672c\n", "b\n", "c\n", "\n", "\n", "d"]
+    for wrong, line in ((b"\xff", 6), (b"\0", 6), (b"\nx\n\xff", 8)):
+        with pytest.raises(FormatError) as error:
+            list(text_blocks(text.encode() + wrong))
+        assert error.value.line == line
 
 
 def test_an_encoding_can_be_given() -> None:

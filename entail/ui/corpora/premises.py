@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
-from entail.data.reading import read_text, text_lines
+from entail.data.reading import text_blocks, text_lines, whole_lines
 from entail.data.records import Premise
 from entail.data.text import count_of, file_stem, fold, quote
 from entail.errors import EntailError
@@ -160,7 +160,7 @@ def _pick_column(content: bytes, name: str, encoding: str | None, *, key: str) -
     try:
         sample = sample_columns(content, name=name, encoding=encoding)
         if not sample and encoding is not None:
-            first = islice(text_lines(read_text(content, name=name, encoding=encoding)), 3)
+            first = islice(text_lines(whole_lines(text_blocks(content, name=name, encoding=encoding))), 3)
             _draw_sample([line for _, line in first])
     except EntailError:
         return None  # the import says what is wrong
