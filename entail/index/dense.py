@@ -141,7 +141,6 @@ def build_dense(
     vectors = engine_of(space).build(
         space, rows.numbers, rows.vectors, corpus_hash=rows.corpus.hash, progress=progress
     )
-    rows.store.release_pages()
     return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=queries)
 
 

@@ -44,7 +44,7 @@ Direction = Literal["entailing", "entailed"]
 MEAN_LIMIT = 1e6
 """Greatest distance of a mean from the corpus's; beyond it float32 inner products are meaningless."""
 
-_MARGIN = 32
+_MARGIN = 8
 """Candidates fetched beyond k, at least."""
 
 _SAMPLE = 4096

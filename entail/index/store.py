@@ -47,6 +47,9 @@ SHA-256 of the rows of a million premises takes seconds. Of larger segments only
 verified; entries of earlier versions always are, since they are merged at once.
 """
 
+MAPPED_ROWS = 2048
+"""Rows that are read before their pages are given back: the system maps 64 KiB around each of them."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -155,6 +158,7 @@ class VectorStore:
         self._memory: tuple[Segment, ...] = () if shipped is None else (shipped,)
         self._own: Segment | None = None
         self._opened: dict[Path, tuple[object, Segment | None]] = {}
+        self._touched = 0
         self.refresh()
 
     @property
@@ -198,8 +202,12 @@ class VectorStore:
             rows[left[present]] = segment.rows[at[present]]
             left = left[~present]
             if not len(left):
-                return rows
-        return None
+                break
+        self._touched += len(rows)
+        if self._touched > MAPPED_ROWS:
+            self._touched = 0
+            self._release_pages()
+        return None if len(left) else rows
 
     def add(self, numbers: Numbers, rows: Halves, *, write: bool = True) -> None:
         """Add rows of premises that have none; those that cannot be written stay in memory."""
@@ -238,7 +246,7 @@ class VectorStore:
             _log.warning("premise vectors in %s could not be merged: %s", self.folder, error)
         self.refresh()
 
-    def release_pages(self) -> None:
+    def _release_pages(self) -> None:
         """Give the pages of files that were read back to the system; they are read again on demand."""
         for segment in self.segments:
             pages: object = segment.rows.base
