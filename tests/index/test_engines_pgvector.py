@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ pytest.importorskip("pgvector", reason="pgvector is not installed")
 
 import psycopg
 
+from entail.data.records import Corpus
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
+from entail.index.dense import DenseIndex, build_dense
 from entail.index.engines import ENGINES, VectorSpace, engine_of
 from entail.index.protocol import Floats, Ints
 from entail.index.servers import pgvector
 from entail.index.servers.pgvector import PgvectorIndex
+from entail.index.vectors import PremiseRows, premise_vectors
 
 WIDTH = 8
 NUMBERS = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
@@ -219,3 +223,19 @@ def test_two_updates_of_one_version_do_not_mix(url: str) -> None:
         sorted(version.search(VECTORS[:1], k=999).positions[0].tolist()) for version in (index, left, right)
     ]
     assert whole == [list(range(200)), list(range(201)), list(range(190))]
+
+
+def test_texts_are_searched_as_without_a_server(url: str, tmp_path: Path, encoder: Any) -> None:
+    corpus = Corpus.of("facts", (f"fact {number}" for number in range(60)))
+    grown = Corpus.of("facts", [*corpus.texts[1:], "a new fact"])
+    rows = [PremiseRows(version, encoder, cache_dir=tmp_path) for version in (corpus, grown)]
+    index = build_dense(encoder, rows[0])
+    after = index.of_version(encoder, rows[1])
+    assert after is not None
+    queries = ["fact 7", "a new fact", "fact 0"]
+    for own, version in ((index, corpus), (after, grown)):
+        expected = DenseIndex(encoder, version, premise_vectors(version, encoder, cache_dir=None))
+        hits, exact = own.search(queries, k=60), expected.search(queries, k=60)
+        assert hits.positions.tolist() == exact.positions.tolist()
+        np.testing.assert_allclose(hits.scores, exact.scores, atol=2e-4)
+        np.testing.assert_allclose(own.scores(queries), expected.scores(queries), atol=2e-4)
