@@ -168,6 +168,18 @@ def test_a_search_that_takes_too_long_is_given_up(
     assert index.search(VECTORS[:1], k=1).positions.shape == (1, 1)
 
 
+def test_a_search_does_not_wait_for_a_load(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = build()
+    monkeypatch.setattr(pgvector, "SEARCH_SECONDS", 2)
+
+    def search_meanwhile(positions: Ints) -> Floats:
+        assert index.search(VECTORS[:1], k=5).positions.shape == (1, 5)
+        return read(positions)
+
+    foreign = np.arange(90, dtype=np.uint64)
+    assert build(foreign, read=search_meanwhile).search(VECTORS[:1], k=5).positions.shape == (1, 5)
+
+
 def test_a_full_disk_leaves_the_versions_before_as_they_were(database: psycopg.Connection[Any]) -> None:
     index = build()
     before = index.search(VECTORS[:3], k=5).positions.tolist()

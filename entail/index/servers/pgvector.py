@@ -198,7 +198,9 @@ class VectorTable:
     ) -> PgvectorIndex:
         """Return the index of a version; write what the database lacks of it, in one transaction."""
         with self.writing() as connection:
-            connection.execute(self.sql(_TABLES))
+            # Changing the table's storage would let searches wait until the end of the transaction.
+            if connection.execute("SELECT to_regclass(%s)", (self.name,)).fetchone() == (None,):
+                connection.execute(self.sql(_TABLES))
             line, number = self.register(connection, version)
             missing = connection.execute(self.sql(_MISSING), (line, number, number), binary=True).fetchall()
             self.load(connection, version, _numbers(missing), vectors, progress)
