@@ -180,6 +180,22 @@ def test_a_search_does_not_wait_for_a_load(url: str, monkeypatch: pytest.MonkeyP
     assert build(foreign, read=search_meanwhile).search(VECTORS[:1], k=5).positions.shape == (1, 5)
 
 
+def test_an_update_does_not_wait_for_a_long_load(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = build()
+    monkeypatch.setattr(pgvector, "SEARCH_SECONDS", 1)
+    reasons = []
+
+    def update_meanwhile(positions: Ints) -> Floats:
+        with pytest.raises(IndexEngineError) as error:
+            index.updated(NUMBERS[1:], read)
+        reasons.append(reason(error))
+        return read(positions)
+
+    build(np.arange(90, dtype=np.uint64), read=update_meanwhile)
+    assert reasons == ["slow"]
+    assert index.updated(NUMBERS[1:], read).search(VECTORS[:1], k=5).positions.shape == (1, 5)
+
+
 def test_a_full_disk_leaves_the_versions_before_as_they_were(database: psycopg.Connection[Any]) -> None:
     index = build()
     before = index.search(VECTORS[:3], k=5).positions.tolist()

@@ -41,7 +41,7 @@ SCANNED = 100_000
 """Most rows that a filtered search reads from the index before all vectors are compared."""
 
 SEARCH_SECONDS = 30
-"""Longest time of one search."""
+"""Longest time of one search, and that an update waits for another writer."""
 
 BLOCK = 10_000
 """Vectors read and sent at a time."""
@@ -126,7 +126,7 @@ class PgvectorIndex:
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> PgvectorIndex:
         """Return the index of another version of the corpus; see `VectorIndex.updated`."""
         change = self.version.change(numbers)
-        with self.store.writing() as connection:
+        with self.store.writing(wait=SEARCH_SECONDS) as connection:
             line, number = self.store.register(connection, change.after, (self, change))
             added = _signed(change.added)
             missing = connection.execute(self.store.sql(_MISSING_OF), (added,), binary=True).fetchall()
@@ -186,10 +186,13 @@ class VectorTable:
             connection.commit()
 
     @contextmanager
-    def writing(self) -> Iterator[psycopg.Connection[Any]]:
-        """Yield a connection in a transaction that writes: writers take turns, readers do not wait."""
+    def writing(self, *, wait: int = 0) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection in a transaction that writes: writers take turns, readers do not wait.
+
+        A turn is given up after `wait` seconds, 0 for never.
+        """
         with self.connection() as connection:
-            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute(f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{wait}s'")
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('entail_index'))")
             yield connection
 
@@ -423,6 +426,7 @@ _REMEDIES: dict[str, tuple[str, str]] = {
         f"a search took more than {SEARCH_SECONDS} s; see that the index fits into the server's memory "
         "and that no index is being built",
     ),
+    "55P03": ("slow", "another process loads vectors into it; try again when it is done"),
     "53": ("full", "the server has no room left; make room on its disk or in its memory, then try again"),
     "42501": ("permission", "the user may not do this; let its owner grant CREATE on the database"),
     "28": ("permission", "the server refuses the user; see the user and password of ENTAIL_INDEX_URL"),
