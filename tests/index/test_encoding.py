@@ -1,5 +1,6 @@
 """Corpora encoded into a vector store, by this process and by a cluster that loses a node."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,12 @@ def test_a_store_that_cannot_be_written_is_named(store: Path) -> None:
 def test_workers_need_a_cluster(store: Path) -> None:
     with pytest.raises(SettingsError):
         encode_corpus(corpus_of(10), "tiny", store=store, workers=2)
+
+
+def test_without_ray_the_error_says_what_to_install(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(SettingsError, match="pip install"):
+        encode_corpus(corpus_of(10), "tiny", store=store, engine="ray")
 
 
 def test_a_demo_encodes_nothing(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def encode_on_ray(
     """Yield the rows of premises as workers give them, in any order.
 
     The cluster is that of `RAY_ADDRESS`; without it, one is started on this machine. A block whose worker or
-    node was lost is encoded again by another.
+    node was lost is encoded again by another. On GPUs, a lost worker waits until one is free.
 
     Raises:
         SettingsError: If Ray is not installed.
@@ -96,8 +96,8 @@ def encode_on_ray(
             batch_size=None,
             batch_format="pyarrow",
             compute=ray.data.ActorPoolStrategy(size=min(count, len(blocks))),
-            # Half of one each, so that the workers of a lost node start on those that are left.
-            **({"num_gpus": 0.5} if gpus else {"num_cpus": 0.5}),
+            # Half a processor each, so that the workers of a lost node start on those that are left.
+            **({"num_gpus": 1} if gpus else {"num_cpus": 0.5}),
         )
         for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
             values = batch["row"].combine_chunks()
