@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, describe, progress_bar, table
+from entail.errors import DatabaseError
 
 if TYPE_CHECKING:
     pass
@@ -141,7 +142,9 @@ def doctor() -> Report:
     with progress_bar() as progress:
         diagnosis = diagnose(progress=progress)
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
-    waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
+    waiting, workers = 0, []
+    with contextlib.suppress(DatabaseError):  # among the problems
+        waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     database = diagnosis.database
     rows: dict[str, Any] = {
         **diagnosis.versions,
