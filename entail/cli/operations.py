@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from entail.cli.console import Report, command, describe, progress_bar, table
 from entail.errors import DatabaseError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer()
 
