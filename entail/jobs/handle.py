@@ -217,11 +217,18 @@ class JobHandle:
         return status
 
     def read_log(self, *, lines: int) -> str:
-        """Return the last lines of the log: of this machine, or of the one that worked last."""
-        store = None if self.log.exists() else self.artifacts
-        if store is not None and self._log_name in store.names(f"jobs/{self.id}"):
-            store.pull(self._log_name, self.path)
+        """Return the last lines of the log, which may be that of another machine."""
+        self.pull_log()
         return log_tail(self.log, lines=lines)
+
+    def pull_log(self) -> None:
+        """Replace the log of this machine by that of another one that worked last."""
+        if (store := self.artifacts) is None:
+            return
+        with contextlib.suppress(DataError, UnknownJobError):
+            is_elsewhere = self.row.machine != machine_of(self.folder)
+            if is_elsewhere and self._log_name in store.names(f"jobs/{self.id}"):
+                store.pull(self._log_name, self.path)
 
     def source_values(self) -> dict[str, Any]:
         """Return the values of the source; files of another machine are read from their artifacts."""
@@ -257,6 +264,7 @@ class JobHandle:
             return
         write_text(self.path / "checkpoint", name)
         self._remove_artifacts(keep=(name, self._log_name))
+        self.push_log()
 
     def pull_checkpoint(self) -> None:
         """Replace the checkpoints of this machine by those of another one that worked later."""

@@ -143,6 +143,7 @@ def run_job(job: JobHandle, *, stopping: Callable[[], bool], spawn: Spawn | None
     if lock is None:
         return None
     try:
+        job.pull_log()
         status = job.claim(_start)
         if status is None:
             return None

@@ -13,7 +13,7 @@ import pytest
 
 from entail.data.bundled import sample_dir
 from entail.encoders.catalogue import model_folder, resolve
-from entail.errors import JobError
+from entail.errors import DataError, JobError
 from entail.jobs import child
 from entail.jobs.jobs import Jobs
 from entail.jobs.locks import home_of
@@ -41,7 +41,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         case "s3":
             address: str = request.getfixturevalue("s3_url")()
             return address
-    return ""
+    return "nosuch://store" if request.param == "wrong" else ""
 
 
 @pytest.fixture
@@ -89,6 +89,8 @@ def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
         begun = run(jobs, jobs.submit("fifth", {"trouble": "killed"}, {}, name="mine", by="Ann"))
         assert begun.state == "interrupted"
         rewrite(jobs, begun.id, "spec", lambda spec: spec["config"].update(trouble="none"))
+        jobs.handle(begun.id).log.write_text("a worked\n")
+        jobs.handle(begun.id).push_log()
     with machine("b") as jobs:
         jobs.resume(begun.id)
         done = run(jobs, begun)
@@ -99,6 +101,9 @@ def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
         steps = [event["step"] for event in jobs.list_events(done.id) if event["kind"] == "step"]
         assert steps == sorted(set(steps))
         assert model_folder("whole") is None
+        log = jobs.handle(done.id).log
+        log.write_text(f"{log.read_text()}b worked\n")
+        jobs.handle(done.id).push_log()
         with pytest.raises(Exception, match="whole"):
             jobs.submit("fifth", {}, {}, name="whole", by="Bob")
         promoted = promote("mine", by="Bob", anyway=True)
@@ -107,7 +112,7 @@ def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
         roll_back(by="Bob")
     with machine("a") as jobs:
         assert jobs.job(done.id) == done
-        assert "attempt 2" in jobs.log_tail(done.id) or jobs.handle(done.id).log.exists()
+        assert jobs.log_tail(done.id) == "a worked\nb worked"
         assert model_folder("mine") is None
         now = active()
         assert (now.encoder, now.revision, now.number) == ("mine", promoted.revision, 3)
@@ -159,6 +164,14 @@ def test_without_a_store_a_job_stays_on_its_machine(machine: Machine) -> None:
     with machine("b") as jobs:
         assert [other.id for other in jobs.jobs()] == [job.id], "it is seen"
         assert jobs.state.queued_ids(home_of(jobs.folder)) == []
+
+
+@pytest.mark.parametrize("store_url", ["wrong"], indirect=True)
+def test_a_store_that_does_not_answer_refuses_the_job(machine: Machine) -> None:
+    with machine("a") as jobs:
+        with pytest.raises(DataError, match="ENTAIL_ARTIFACTS"):
+            jobs.submit("fifth", {}, {}, name="mine", by="Ann")
+        assert jobs.jobs() == []
 
 
 def test_a_lost_lease_writes_nothing_any_more(machine: Machine) -> None:
