@@ -14,7 +14,7 @@ from entail.errors import DemoError, EncoderError, SettingsError
 from entail.index.encoding import encoding
 from entail.index.encoding.cluster import encode_on_ray
 from entail.index.encoding.encoding import Encoding, encode_corpus
-from entail.index.store import VectorStore, numbers_of
+from entail.index.store import VectorStore
 from entail.index.vectors import premise_vectors, unit
 from entail.progress import Progress
 
@@ -34,7 +34,7 @@ def opened(done: Encoding) -> VectorStore:
 def assert_whole(done: Encoding, corpus: Corpus, expected: Any) -> None:
     """Check that each premise has its row, and one alone."""
     store = opened(done)
-    rows = store.read(numbers_of(corpus))
+    rows = store.read(corpus.numbers)
     assert rows is not None
     np.testing.assert_allclose(unit(rows), expected, atol=2e-3)
     times = Counter(number for segment in store.segments for number in segment.numbers.tolist())
@@ -88,7 +88,7 @@ def test_a_half_written_segment_is_encoded_again(store: Path) -> None:
     rows = next(done.folder.glob("*.rows.npy"))
     rows.write_bytes(rows.read_bytes()[:-500])
     assert encode_corpus(corpus, "tiny", store=store).encoded == 100
-    assert opened(done).read(numbers_of(corpus)) is not None
+    assert opened(done).read(corpus.numbers) is not None
 
 
 def test_gaussians_are_encoded_too(gaussian: str, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_node_that_is_killed_on_the_way_loses_and_repeats_nothing(store: Path)
     try:
         ray.init(address=cluster.address, log_to_driver=False)
         done = encode_corpus(corpus, "tiny", store=store, engine="ray", workers=2, progress=kill)
-        numbers = numbers_of(corpus)
+        numbers = corpus.numbers
         of_others = encode_on_ray(
             "tiny", numbers, corpus.texts, revision="tiny@other", workers=1, device="cpu"
         )

@@ -13,7 +13,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.index import store as module
 from entail.index import vectors
-from entail.index.store import Segment, VectorStore, numbers_of, write_segment
+from entail.index.store import Segment, VectorStore, write_segment
 from entail.index.vectors import PremiseRows, premise_vectors
 from entail.progress import Progress
 
@@ -195,6 +195,6 @@ def test_a_demo_reads_and_writes_nothing(
 
 def test_keys_are_numbers() -> None:
     corpus = Corpus.of("tiny", TEXTS)
-    assert [f"{number:016x}" for number in numbers_of(corpus).tolist()] == list(corpus.keys)
-    segment = Segment(numbers_of(corpus)[:2], np.zeros((2, 4), np.float16))
-    assert segment.find(numbers_of(corpus)[::-1]).tolist() == [-1, 1, 0]
+    assert [f"{number:016x}" for number in corpus.numbers.tolist()] == list(corpus.keys)
+    segment = Segment(corpus.numbers[:2], np.zeros((2, 4), np.float16))
+    assert segment.find(corpus.numbers[::-1]).tolist() == [-1, 1, 0]
