@@ -16,7 +16,10 @@ from urllib.parse import quote
 from entail.errors import DemoError, SettingsError
 
 MAX_UPLOAD_MB = 200
-"""Largest upload; `.streamlit/config.toml` has the same number."""
+"""Largest upload that is read as a whole."""
+
+MAX_CORPUS_MB = 2_000
+"""Largest upload of premises, which are read in parts; `.streamlit/config.toml` has the same number."""
 
 MIN_TOKEN = 16
 """Least characters of a token of the HTTP API."""

@@ -42,7 +42,7 @@ from entail.data.tables import (
 from entail.data.text import clean_premise, fold
 from entail.errors import CorpusError, FormatError
 from entail.progress import ProgressCallback
-from entail.settings import load_settings
+from entail.settings import MAX_CORPUS_MB, load_settings
 
 CorpusFormat = Literal["text", "csv", "tsv", "jsonl", "json", "entailment_bank"]
 
@@ -62,7 +62,7 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".ndjson": "jsonl",
     ".json": "json",
 }
-MOST_BYTES = 10 * MAX_BYTES
+MOST_BYTES = MAX_CORPUS_MB * 1_000_000
 """Size limit of a file that is read line by line."""
 
 _REMEDY = ", or choose its encoding, such as cp1252 or cp932 (Shift-JIS)"

@@ -78,6 +78,7 @@ def content(database: Database) -> dict[str, Any]:
         "evidence": [log.evidence(tree.id) for tree in trees],
         "corpora": corpora,
         "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
+        "words": [store.find_premises(corpus.id, "ic", limit=9) for corpus in corpora],
         "changes": [store.changes(corpus.id) for corpus in corpora],
         "authors": Authors(database).names(),
         "here": presences,

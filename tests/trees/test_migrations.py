@@ -89,7 +89,7 @@ def decompose(
             connection.execute(sa.update(schema.premises).where(at).values(**values))
         live = sum(retired is None for _, _, retired in premises.values())
         connection.execute(sa.update(schema.corpora).values(count=live))
-        connection.execute(sa.text("DROP INDEX ix_premises_corpus_id_retired"))
+        connection.execute(sa.text("DROP INDEX ix_premises_corpus_id_retired_position"))
         connection.execute(sa.text(f"DROP INDEX IF EXISTS {INDEX}"))
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
 

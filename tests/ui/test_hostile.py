@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
-from entail.settings import MAX_UPLOAD_MB
+from entail.settings import MAX_CORPUS_MB
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
@@ -117,7 +117,7 @@ def test_the_page_promises_what_both_the_server_and_the_readers_take(
     assert upload_limit() == promised
     assert promised * 1_000_000 <= MAX_BYTES
     config = ROOT / ".streamlit" / "config.toml"
-    assert tomllib.loads(config.read_text(encoding="utf-8"))["server"]["maxUploadSize"] == MAX_UPLOAD_MB
+    assert tomllib.loads(config.read_text(encoding="utf-8"))["server"]["maxUploadSize"] == MAX_CORPUS_MB
 
 
 # --- another process that is writing ---

@@ -186,8 +186,8 @@ class CorpusStore:
             rows = connection.execute(query.order_by(premises.position).offset(start).limit(limit))
             part = list(map(_read_premise, rows))
             if words.strip():
-                some = sa.select(sa.literal(1)).where(condition).limit(COUNTED + 1).subquery()
-                count = connection.scalar(sa.select(sa.func.count()).select_from(some)) or 0
+                few = sa.select(sa.literal(1)).where(condition).limit(COUNTED + 1).subquery()
+                count = connection.scalar(sa.select(sa.func.count()).select_from(few)) or 0
         return part, count
 
     def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
@@ -255,8 +255,8 @@ class CorpusStore:
             return texts.order_by(premises.position).limit(1).scalar_subquery()
 
         added = sa.case((rows.added > 0, first_text(premises.position == rows.begin)))
-        texts = (added, first_text(premises.retired == rows.version))
-        query: sa.Select[Any] = sa.select(*(rows[name] for name in names), *texts, rows.verified)
+        retired = sa.case((rows.retired > 0, first_text(premises.retired == rows.version)))
+        query: sa.Select[Any] = sa.select(*(rows[name] for name in names), added, retired, rows.verified)
         with self._database.reading() as connection:
             _read_info(connection, corpus_id)
             newest = connection.execute(query.order_by(rows.version.desc()).limit(limit))

@@ -103,7 +103,7 @@ premises = Table(
     sa.UniqueConstraint("corpus_id", "key", "added"),
     sa.ForeignKeyConstraint(["corpus_id", "added"], _CHANGES, name="fk_premises_added_in"),
     sa.ForeignKeyConstraint(["corpus_id", "retired"], _CHANGES, name="fk_premises_retired_in"),
-    Index(None, "corpus_id", "retired", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
+    Index(None, "corpus_id", "retired", "position", sqlite_where=_RETIRED, postgresql_where=_RETIRED),
 )
 
 trees = Table(

@@ -55,15 +55,17 @@ def has_index(connection: sa.Connection) -> bool:
 def matches(connection: sa.Connection, corpus_id: str, words: str, column: str) -> sa.ColumnElement[bool]:
     """Return the condition that a column, or with `ALL` any, has each word or its beginning.
 
-    ASCII words of texts are looked up in the index; elsewhere any part of a word counts.
+    Words of texts are looked up in the index, in SQLite those with letters of two cases, in PostgreSQL those
+    of ASCII; elsewhere any part of a word counts.
     """
     terms = fold(words).lower().split()
     stems = _WORD.findall(" ".join(terms))
     is_sqlite = connection.dialect.name == "sqlite"
-    if not (stems and column == TEXT and words.isascii() and has_index(connection)):
+    is_simple = all(stem.isascii() or (is_sqlite and stem.upper() != stem) for stem in stems)
+    if not (stems and column == TEXT and is_simple and has_index(connection)):
         cells = sa.func.json_each if is_sqlite else sa.func.json_each_text
-        places = ([_has(column, form, cells) for form in _forms(term)] for term in terms)
-        return sa.and_(sa.true(), *(sa.or_(*forms) for forms in places))
+        conditions = ([_has(column, form, cells) for form in _forms(term)] for term in terms)
+        return sa.and_(sa.true(), *(sa.or_(*forms) for forms in conditions))
     if not is_sqlite:
         stem_query = sa.func.to_tsquery("simple", " & ".join(f"{stem}:*" for stem in stems))
         return sa.literal_column(_POSTGRES).op("@@")(stem_query)

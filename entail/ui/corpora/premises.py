@@ -18,7 +18,7 @@ from entail.data.text import count_of, file_stem, fold, quote
 from entail.errors import EntailError
 from entail.progress import Progress, ProgressCallback
 from entail.runtime.models import model_cache
-from entail.settings import is_demo
+from entail.settings import MAX_CORPUS_MB, is_demo
 from entail.trees.store.corpora import COUNTED, CorpusChange, CorpusInfo
 from entail.trees.store.search import ALL, ID, TEXT
 from entail.ui.components.elements import show_errors, toast_errors
@@ -76,7 +76,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         file = st.file_uploader(
             "Text (one premise a line), CSV, TSV, Excel, JSON or JSONL, also gzipped",
             key=f"corpus_file-{done}",
-            max_upload_size=upload_limit(),
+            max_upload_size=upload_limit(MAX_CORPUS_MB),
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json.",
         )
         encoding, column = None, None

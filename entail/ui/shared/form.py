@@ -197,6 +197,6 @@ def refuse_paths(
             )
 
 
-def upload_limit() -> int:
+def upload_limit(most: int = MAX_UPLOAD_MB) -> int:
     """Return the largest upload in MB that both the readers and the web server accept."""
-    return min(MAX_UPLOAD_MB, int(st.get_option("server.maxUploadSize")))
+    return min(most, int(st.get_option("server.maxUploadSize")))

@@ -37,9 +37,9 @@ def upgrade() -> None:
     _rename_in_events(connection, tables, {old: new for old, new in renamed.items() if old != new})
     in_force_no_more = sa.text("retired IS NOT NULL")
     op.create_index(
-        "ix_premises_corpus_id_retired",
+        "ix_premises_corpus_id_retired_position",
         "premises",
-        ["corpus_id", "retired"],
+        ["corpus_id", "retired", "position"],
         sqlite_where=in_force_no_more,
         postgresql_where=in_force_no_more,
     )
