@@ -175,6 +175,15 @@ def test_ivf_is_built_once_and_again_if_its_file_is_damaged(data_folder: Path) -
     assert len(list(file.parent.iterdir())) == 6
 
 
+@pytest.mark.parametrize("count", [1, 2, 17])
+@pytest.mark.parametrize("name", ["flat", "panorama", "ivf"])
+def test_few_premises_are_all_returned(name: str, count: int) -> None:
+    hits = _build(name, np.arange(count)).search(QUERIES, k=20)
+    assert np.sort(hits.positions, axis=1).tolist() == [list(range(count))] * len(QUERIES)
+    no_queries = _build(name, np.arange(count)).search(QUERIES[:0], k=20)
+    assert no_queries.positions.shape == (0, count)
+
+
 def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.index.panorama.BATCH", 32)
     index, flat = _build("panorama", np.arange(COUNT)), _build("flat", np.arange(COUNT))
