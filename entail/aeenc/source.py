@@ -204,8 +204,8 @@ def _write_snapshot(file: Path, corpus: Corpus, original: Corpus, judgements: Ju
     from entail.data.writing import write_text
 
     record = {
-        "corpus": {"name": corpus.name, "texts": corpus.texts},
-        "given": {"name": original.name, "texts": original.texts},
+        "corpus": {"name": corpus.name, "texts": list(corpus.texts)},
+        "given": {"name": original.name, "texts": list(original.texts)},
         "accepted": {query: list(premises) for query, premises in judgements.accepted.items()},
         "rejected": {query: list(premises) for query, premises in judgements.rejected.items()},
         "contradictions": judgements.contradictions,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from entail.data.corpora import read_corpus
-from entail.data.entailment_bank.trees import read_trees
-from entail.data.records import Corpus, ExplanationTree
 from entail.data.stored import read_json
 from entail.errors import DataError
+
+if TYPE_CHECKING:
+    from entail.data.records import Corpus, ExplanationTree
 
 _Record = TypeVar("_Record")
 
@@ -34,6 +34,8 @@ def sample_trees() -> tuple[ExplanationTree, ...]:
     >>> sample_trees()[0].steps[-1].conclusion
     'hypothesis'
     """
+    from entail.data.entailment_bank.trees import read_trees
+
     return tuple(read_trees(sample_dir() / "trees.jsonl.gz", name="bundled trees"))
 
 
@@ -44,18 +46,25 @@ def sample_corpus() -> Corpus:
     >>> sample_corpus().name, sample_corpus().position("iron is a kind of metal") is not None
     ('EntailmentBank sample', True)
     """
+    from entail.data.corpora import read_corpus
+
     return read_corpus(sample_dir() / "premises.jsonl.gz", name=SAMPLE_NAME).corpus
 
 
 @cache
 def held_out_trees() -> tuple[ExplanationTree, ...]:
     """Return the bundled trees that no shipped retriever was trained on; see `scripts/build_held_out.py`."""
+    from entail.data.entailment_bank.trees import read_trees
+
     return tuple(read_trees(sample_dir() / "held_out.jsonl.gz", name="held-out trees"))
 
 
 @cache
 def held_out_corpus() -> Corpus:
     """Return the facts of `sample_corpus`, then the further ones in the contexts of `held_out_trees`."""
+    from entail.data.corpora import read_corpus
+    from entail.data.records import Corpus
+
     further = read_corpus(sample_dir() / "held_out_premises.jsonl.gz", name=HELD_OUT_NAME).corpus
     return Corpus(HELD_OUT_NAME, (*sample_corpus().premises, *further.premises))
 

@@ -153,12 +153,9 @@ class Premises(Column[Premise]):
                 ids[at] = premise.source_id
             if premise.extra:
                 extras[at] = json.dumps(dict(premise.extra), ensure_ascii=False)
-        further = (
-            [rows.get(at) for at in range(len(texts))] if rows else pa.nulls(len(texts))
-            for rows in (ids, extras)
-        )
+        further = ([rows.get(at) for at in range(len(texts))] if rows else [] for rows in (ids, extras))
         try:
-            table = pa.table([texts, *further], schema=SCHEMA)
+            table = table_of([texts, *further], rows=len(texts))
         except UnicodeEncodeError as error:
             reason = f"a premise has invalid Unicode (unpaired surrogate): {error.object!r}"
             raise CorpusError(f"{reason}; see how its file was encoded") from None
@@ -199,7 +196,8 @@ class Premises(Column[Premise]):
         """Return the premises at distinct positions (ascending)."""
         if len(positions) == len(self):
             return self
-        return Premises(self.table.take(pa.array(positions)), self.numbers[positions])
+        rows = pa.Array.from_buffers(pa.int64(), len(positions), [None, pa.py_buffer(positions)])
+        return Premises(self.table.take(rows), self.numbers[positions])
 
     @property
     def texts(self) -> Column[str]:
@@ -243,6 +241,24 @@ def keys_of(numbers: Numbers) -> list[str]:
 def joined_keys(numbers: Numbers) -> str:
     """Return numbers as keys, one a line."""
     return numbers.astype(">u8").tobytes().hex("\n", 8)
+
+
+def table_of(columns: Iterable[Sequence[str | None]], *, rows: int) -> pa.Table:
+    """Return the table of texts, ids and further cells; an empty column has none.
+
+    `UnicodeEncodeError` for unpaired surrogates.
+    """
+    arrays = [_strings(column) if column else pa.nulls(rows, pa.large_string()) for column in columns]
+    return pa.table(arrays, schema=SCHEMA)
+
+
+def _strings(values: Sequence[str | None]) -> pa.Array:
+    """Return texts as an array; `pa.array` would import pandas, which takes half a second."""
+    cells = [b"" if value is None else value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, cells)], dtype=np.int64)
+    present = np.packbits([value is not None for value in values], bitorder="little")
+    buffers = [pa.py_buffer(present), pa.py_buffer(ends), pa.py_buffer(b"".join(cells))]
+    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 
 
 def _numbers(texts: Sequence[str], column: pa.ChunkedArray) -> Numbers:

@@ -64,9 +64,11 @@ class Attempt:
     def run(self) -> Outcome:
         """Train, compare, publish the model; every error becomes an outcome."""
         events = EventWriter(self.job.add_events, attempt=self.attempt)
+        published = None
         try:
             # An earlier attempt may have been killed before it wrote its outcome.
-            done = self._published_result() or self._train(events)
+            published = self._published_result()
+            done = published or self._train(events)
             outcome = Outcome(self.attempt, "done", result=done["result"], evaluation=done["evaluation"])
         except BaseException as error:
             # On a full disk the log cannot be written.
@@ -80,7 +82,8 @@ class Attempt:
                 outcome = make_outcome(self.attempt, "stopped_worker")
             else:
                 outcome = outcome_of_error(self.attempt, error)
-        events.write("end", state=outcome.state, ending=outcome.ending, what=outcome.what)
+        end = {"state": outcome.state, "ending": outcome.ending, "what": outcome.what}
+        events.write("end", **end, published=published is not None)
         return outcome
 
     def stop(self) -> bool:

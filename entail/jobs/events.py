@@ -9,7 +9,7 @@
                  `resident`, `gpu`), `rate` (steps a second), `seconds_left`
 `evaluation`     `step`, `epoch`, `score`, `figures`
 `warning`        `step`, `text`
-`end`            `state`, `ending`, `what`
+`end`            `state`, `ending`, `what`; `published`: by an earlier attempt, which was killed then
 ===============  ======================================================================================
 """
 

@@ -263,7 +263,8 @@ class Laboratory:
 
     def _values(self, key: str) -> Path:
         digests = {role: self.data.digest(name) for role, name in self.sets.items()}
-        return self.work / "values" / f"{digest({'model': key, 'data': digests})}.npz"
+        about = {"model": key, "data": digests, "method": self.experiment.method}
+        return self.work / "values" / f"{digest(about)}.npz"
 
 
 def _revision(name: str) -> str:

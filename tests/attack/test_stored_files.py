@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from entail.aeenc.source import TreeSource
+from entail.answering.reader import load_reader
 from entail.arcf.scoring.scorer import load_scorer
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
@@ -192,6 +193,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "scorer": load_scorer,
     "judge": NliJudge,
     "reranker": Reranker,
+    "reader": load_reader,
     "encoder": resolve,
 }
 

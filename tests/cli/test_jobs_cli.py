@@ -89,7 +89,7 @@ def test_submit_train_promote(
     assert now.pointer.evaluation["active"] == active().revision
     # One tower learnt: the premise vectors are those of the base, and were there before the pointer moved.
     assert now.premise_revision == active().revision
-    assert list((tmp_path / "data" / "vectors").glob("tiny*/*/manifest.json"))
+    assert list((tmp_path / "data" / "vectors").glob("tiny*/*.json"))
     data = run_json("promote", "--corpus", corpus.id)
     assert (data["active"]["encoder"], len(data["history"])) == ("mine", 1)
     run_json("promote", "--back", "--corpus", "ours")

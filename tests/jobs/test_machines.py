@@ -243,6 +243,7 @@ def test_kills(machine: Machine, until: Until) -> None:
             if job.state == "done":
                 assert weights(job.name) == expected
                 ends = [event for event in jobs.list_events(job.id) if event.get("state") == "done"]
-                assert len(ends) == 1, "run to its end once"
+                # A training that was killed before its outcome was written is ended by the next attempt.
+                assert sum(not event["published"] for event in ends) <= 1, "run to its end once"
     with machine("c") as jobs:
         assert sorted((job.name, job.state) for job in jobs.jobs()) == sorted((n, "done") for n in names)

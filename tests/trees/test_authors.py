@@ -174,7 +174,7 @@ def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> N
 def test_a_database_of_the_first_version_keeps_everything(
     blank_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "_ensure_tables", lambda database: database)
+    monkeypatch.setattr(database_module, "_ensure_tables", lambda database, **_: database)
     with closing(open_database(blank_url)) as old, old.writing() as connection:
         migrate(connection, "0001")
         name = {"name": "Ada", "folded": "ada", "entered_at": "2026-01-02 03:04:05"}

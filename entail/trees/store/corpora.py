@@ -14,11 +14,10 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from entail.data.premises import SCHEMA, Premises
+from entail.data.premises import SCHEMA, Premises, table_of
 from entail.data.records import Corpus, Premise
 from entail.data.text import SURROGATES, clean_premise, premise_key, quote
 from entail.errors import CorpusError
@@ -418,7 +417,7 @@ def _read_columns(
     while cursor is not None and (block := cursor.fetchmany(_READ)):
         positions, keys, *cells = zip(*block, strict=True)
         rows.append(np.array(positions, dtype=np.int64))
-        parts.append(Premises.of_rows(keys, pa.table(list(map(pa.array, cells)), SCHEMA.names)))
+        parts.append(Premises.of_rows(keys, table_of(cells, rows=len(keys))))
     return Premises.joined(parts), np.concatenate(rows)
 
 
