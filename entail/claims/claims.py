@@ -162,7 +162,7 @@ def _claim_other(tokens: Tokens) -> tuple[str, str]:
     return f"There exists something known about {lower_first(tokens)}", "general"
 
 
-Placement = Literal["inserted", "identified", "beside", "answer", "claim"]
+Placement = Literal["inserted", "identified", "appended", "answer", "claim"]
 """Place of the answer: of the question word; as what the claim names; behind it; a statement itself; none."""
 
 MAX_ANSWER = 60  # longer answers, counted in words, follow the claim
@@ -225,7 +225,7 @@ def state_answer(question: str, answer: str) -> Statement:
         if identified := None if context else _identify(claim, bare):
             return Statement(question, answer, identified, claim.rule, "identified")
     text = write_sentence(f"{claim.text.rstrip('.!')}: {bare}")
-    return Statement(question, answer, text, claim.rule, "beside")
+    return Statement(question, answer, text, claim.rule, "appended")
 
 
 def _insert(sentence: str, answer: str, claim: Claim) -> str | None:

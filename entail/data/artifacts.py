@@ -28,7 +28,7 @@ class Artifacts:
     """Store of artifacts, by names such as `models/mine/1234.tar`; every method raises `DataError`."""
 
     def __init__(self, url: str) -> None:
-        import fsspec  # type: ignore[import-untyped]
+        import fsspec  # type: ignore[import-untyped]  # not typed there
 
         self._shown = mask_secrets(urlsplit(url)._replace(query="").geturl()) if "://" in url else url
         with self._translated("open"):

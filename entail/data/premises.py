@@ -226,7 +226,7 @@ class Premises(Column[Premise]):
         _, ids, extras = (column if column.null_count < len(column) else None for column in rows.columns)
         columns = (repeat(None) if column is None else column.to_pylist() for column in (ids, extras))
         texts = rows.column(0).to_pylist()
-        return [Premise(text, id_, _cells(extra)) for text, id_, extra in zip(texts, *columns)]  # noqa: B905
+        return [Premise(text, id_, _cells(extra)) for text, id_, extra in zip(texts, *columns)]  # noqa: B905 - `repeat` has no end
 
 
 def keys_of(numbers: Numbers) -> list[str]:

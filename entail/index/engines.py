@@ -83,9 +83,11 @@ class Engine(Protocol):
 
     def missing(self) -> str:
         """Return what to install or set before it runs here, as part of a sentence; empty if nothing."""
+        return ""
 
     def supports(self, space: VectorSpace) -> bool:
         """Return whether it can search such vectors."""
+        return True
 
     def build(
         self,

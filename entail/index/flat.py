@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Numbers, ReadVectors, VectorSpace
+from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
 from entail.progress import Meter, ProgressCallback
@@ -252,19 +252,11 @@ def align(old: Numbers, new: Numbers) -> Ints:
     return np.where(old[order[nearest]] == new, order[nearest], -1)
 
 
-class FlatEngine:
+class FlatEngine(Engine):
     """Exact search by comparing all vectors, with FAISS in main memory."""
 
     name = "flat"
     exact = True
-
-    def missing(self) -> str:
-        """Return nothing: FAISS is installed with the package."""
-        return ""
-
-    def supports(self, space: VectorSpace) -> bool:
-        """Return True: it searches whatever fits into memory."""
-        return True
 
     def build(
         self,

@@ -19,7 +19,7 @@ import numpy as np
 
 from entail.data.stored import read_json
 from entail.errors import DataError
-from entail.index.engines import Numbers, ReadVectors, VectorSpace
+from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
 from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
 from entail.index.protocol import Floats, Ints
 from entail.index.store import digest_of
@@ -91,19 +91,11 @@ class IvfPart:
         return candidates
 
 
-class IvfEngine:
+class IvfEngine(Engine):
     """Search of tens of millions of premises in milliseconds, with little memory; not exact."""
 
     name = "ivf"
     exact = False
-
-    def missing(self) -> str:
-        """Return nothing: FAISS is installed with the package."""
-        return ""
-
-    def supports(self, space: VectorSpace) -> bool:
-        """Return True: it searches any vectors."""
-        return True
 
     def build(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Numbers, ReadVectors, VectorSpace
+from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
 from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
 from entail.index.protocol import Floats, Ints
 from entail.progress import ProgressCallback
@@ -133,7 +133,7 @@ class PanoramaPart:
         return rows, last
 
 
-class PanoramaEngine:
+class PanoramaEngine(Engine):
     """The exact ranking, several times as fast as `flat` for large corpora."""
 
     name = "panorama"

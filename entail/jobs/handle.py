@@ -139,7 +139,7 @@ class JobHandle:
         self.attempt = status.attempt
         return status
 
-    def change(self, decide: Callable[[Status], Status | None], **columns: Any) -> Status:  # noqa: ANN401
+    def change(self, decide: Callable[[Status], Status | None], **columns: Any) -> Status:  # noqa: ANN401 - of any column
         """Change the status, and columns with it, unless the decision is None; return the status.
 
         The decision is made again where another process changed the job meanwhile.

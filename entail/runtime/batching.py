@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 
 
 class Rows(Protocol):
-    """What texts become, a row a text: vectors, or hits."""
+    """Results of texts, a row a text: vectors, or hits."""
 
     def __getitem__(self, rows: slice, /) -> Any:  # noqa: ANN401 - the same type; arrays are typed more widely
         """Return some rows."""

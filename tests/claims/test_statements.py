@@ -57,10 +57,10 @@ STATEMENTS = [
     (
         "How do bats find moths?",
         "sonar",
-        "beside",
+        "appended",
         "There exists a known way in which bats find moths: sonar.",
     ),
-    ("When was it?", "rain", "beside", "There exists a known time when it was: rain."),
+    ("When was it?", "rain", "appended", "There exists a known time when it was: rain."),
     ("Who won?", "", "claim", "There exists a known person who won."),
     ("Who won?", "Ann won.", "answer", "Ann won."),
     ("?", "It rained.", "answer", "It rained."),
@@ -80,7 +80,7 @@ def test_questions_and_answers_become_statements(question: str, answer: str, how
 def test_long_answers_follow_the_claim() -> None:
     answer = " ".join(["wood"] * (MAX_ANSWER + 1))
     statement = state_answer("What burns?", answer)
-    assert statement.how == "beside"
+    assert statement.how == "appended"
     assert statement.text.endswith(f": {answer}.")
     text = "When did the army of " + "town " * 1_000 + "win?"
     assert existence_claim(text).fallback
@@ -95,5 +95,5 @@ def test_any_question_and_answer_have_a_statement(words: list[str], answer: str)
     statement = state_answer(" ".join(words), answer)
     assert statement == state_answer(" ".join(words), answer)
     assert statement.text.strip()
-    assert statement.how in {"inserted", "identified", "beside", "answer", "claim"}
+    assert statement.how in {"inserted", "identified", "appended", "answer", "claim"}
     assert (statement.how == "claim") == (not any(character.isalnum() for character in answer))

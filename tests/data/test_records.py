@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -79,7 +78,6 @@ def test_columns_are_read_as_a_tuple_is() -> None:
         corpus.texts[4]
     for key in ("0" * 16, "x", "", f" {corpus.keys[0]}", None):
         assert key not in corpus.positions
-    assert pickle.loads(pickle.dumps(corpus)) == corpus
     assert replace(corpus, name="d").premises is corpus.premises
 
 

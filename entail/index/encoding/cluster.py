@@ -1,7 +1,7 @@
 """Encoding on the nodes of a Ray cluster, by Ray Data: read, map, and give back to the process that writes.
 
 Checkpoints of Ray Data are not used: the vector store itself says which premises have rows, and a checkpoint
-its own beside it would need a shared folder and could contradict it.
+its own would need a shared folder and could contradict it.
 """
 
 from __future__ import annotations

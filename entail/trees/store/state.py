@@ -158,7 +158,7 @@ class State(ABC):
             _add_events(connection, row.id, events)
             return True
 
-    def change_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - of the columns
+    def change_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
         """Change a job if its status is still that of a row; False if it is not, or an open name is taken."""
         as_read = sa.and_(_jobs.c.id == row.id, _jobs.c.status == row.status, _jobs.c.attempt == row.attempt)
         try:
@@ -168,12 +168,12 @@ class State(ABC):
                 return False
             raise
 
-    def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - of the columns
+    def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
         """Give the lease of a queued job's next attempt to a machine; False if another one was first."""
         queued = sa.and_(_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
         return self._update(queued, values, beats=True)
 
-    def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401
+    def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401 - JSON values
         """Change a job under the lease of an attempt; False if that has ended, or was lost."""
         return self._update(_lease(job_id, attempt), values)
 

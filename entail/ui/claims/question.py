@@ -23,7 +23,7 @@ _OWN = ""
 _HOW = {
     "inserted": "answer inserted into the claim",
     "identified": "answer identified with the unknown",
-    "beside": "answer appended to the claim",
+    "appended": "answer appended to the claim",
     "answer": "answer alone, already a statement",
 }
 """Ways to combine claim and answer, as text."""
