@@ -1,0 +1,1 @@
+"""Work of several people on the trees of a project: agreement, differences, agreed trees."""
