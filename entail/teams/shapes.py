@@ -17,6 +17,15 @@ Step = frozenset[Clade]
 """Clades of the premises of a step, whose union is that of its conclusion."""
 
 
+def leaf_keys(tree: Tree) -> Mapping[str, Clade]:
+    """Return the keys of the leaves below each node of a tree; a hypothesis without premises has none."""
+    clades: dict[str, Clade] = {}
+    for node in reversed(list(tree.walk())):
+        own = frozenset() if node.id == ROOT else frozenset([node.key or premise_key(node.text)])
+        clades[node.id] = frozenset().union(*map(clades.__getitem__, node.children)) if node.children else own
+    return clades
+
+
 @dataclass(frozen=True)
 class Shape:
     """A tree without its wording: what stands below each node.
@@ -63,9 +72,10 @@ class Shape:
     @classmethod
     def of_tree(cls, tree: Tree) -> Shape:
         """Return the shape of what stands below the hypothesis of a tree."""
-        nodes = tree.nodes
-        keys = {id: node.key or premise_key(node.text) for id, node in nodes.items()}
-        return cls.of({id: node.children for id, node in nodes.items()}, keys, ROOT)
+        clades = leaf_keys(tree)
+        nodes = [node for node in tree.walk(ROOT) if node.id != ROOT or node.children]
+        steps = (frozenset(clades[child] for child in node.children) for node in nodes if node.children)
+        return cls(frozenset(clades[node.id] for node in nodes if node.id != ROOT), frozenset(steps))
 
     @classmethod
     def of_proof(cls, proof: ExplanationTree) -> Shape:

@@ -1,0 +1,188 @@
+"""Copies of a tree compared by leaves: what all of them agree on, and what a reviewer may take from each.
+
+A node of one copy and one of another are the same if the same leaves stand below them, among those that both
+trees have. What all copies agree on is their strict consensus, as that of phylogenies (Sokal and Rohlf 1981):
+leaves that all have, and conclusions over them that all draw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from entail.data.records import Premise
+from entail.data.text import fold
+from entail.teams.shapes import Clade, leaf_keys
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, GivenNode, Remove, Write
+from entail.trees.log.tree import ROOT, Node, Tree
+
+Kind = Literal["premise", "conclusion", "wording"]
+
+
+class Leaves:
+    """The leaves below each node of a tree, by key."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.of: Mapping[str, Clade] = leaf_keys(tree)
+
+    @property
+    def all(self) -> Clade:
+        """Keys of all leaves below the hypothesis."""
+        return self.of[ROOT]
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Node]:
+        """Key -> the first leaf that has it."""
+        nodes: dict[str, Node] = {}
+        for node in self.tree.walk(ROOT):
+            if not node.children and node.id != ROOT:
+                nodes.setdefault(next(iter(self.of[node.id])), node)
+        return nodes
+
+    @cached_property
+    def conclusions(self) -> tuple[Node, ...]:
+        """Intermediate conclusions with premises, those above first."""
+        return tuple(node for node in self.tree.walk(ROOT) if node.children and node.id != ROOT)
+
+    def place(self, keys: Clade) -> str:
+        """Return the lowest conclusion above all of these leaves, which the tree has."""
+        node = self.tree.root
+        while below := next((c for c in node.children if keys <= self.of[c] and self._has_premises(c)), None):
+            node = self.tree.nodes[below]
+        return node.id
+
+    def _has_premises(self, node: str) -> bool:
+        return bool(self.tree.nodes[node].children)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Part of some copies that the agreed tree lacks.
+
+    Attributes:
+        kind: A premise, a conclusion from premises that the tree has, or the wording of a conclusion.
+        text: Its text.
+        place: Node of the agreed tree below which it belongs; of a wording its node.
+        copies: Copies that have it, by number, and the node there.
+        acts: Acts on the agreed tree that take it.
+    """
+
+    kind: Kind
+    text: str
+    place: str
+    copies: Mapping[int, str]
+    acts: tuple[Act, ...]
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """Conclusions of the agreed tree that go, as theirs cross it."""
+        return tuple(act.node for act in self.acts if isinstance(act, Remove))
+
+
+def consensus(copies: Sequence[Tree]) -> Create:
+    """Return the act that begins the agreed tree of some copies of a hypothesis: what all of them agree on.
+
+    A conclusion that is worded differently has the wording of most copies, of the first of equally many.
+    """
+    leaves = [Leaves(tree) for tree in copies]
+    shared = frozenset.intersection(*(copy.all for copy in leaves)) if leaves else frozenset()
+    drawn = [_drawn(copy, shared) for copy in leaves]
+    agreed = set(drawn[0]).intersection(*drawn[1:])
+    nodes: list[GivenNode] = []
+    first = leaves[0]
+
+    def add(node: Node, parent: int) -> None:
+        keys = first.of[node.id] & shared
+        is_conclusion = keys in agreed and drawn[0][keys].id == node.id
+        if is_conclusion:
+            nodes.append(GivenNode(_usual([texts[keys].text for texts in drawn]), parent))
+            parent = len(nodes) - 1
+        elif keys and not node.children and not any(n.key in keys for n in nodes):
+            nodes.append(GivenNode(node.text, parent, key=next(iter(keys))))
+        for child in node.children:
+            add(copies[0].nodes[child], parent)
+
+    for child in copies[0].root.children:
+        add(copies[0].nodes[child], -1)
+    return Create(hypothesis=copies[0].root.text, nodes=tuple(nodes))
+
+
+def _drawn(copy: Leaves, shared: Clade) -> dict[Clade, Node]:
+    """Return the conclusions of a copy by the shared leaves below them, two or more; the lowest of each."""
+    clades = {copy.of[node.id] & shared: node for node in copy.conclusions}
+    return {keys: node for keys, node in clades.items() if 1 < len(keys) < len(shared)}
+
+
+def _usual(texts: Sequence[str]) -> str:
+    count = Counter(map(fold, texts))
+    return max(texts, key=lambda text: count[fold(text)])
+
+
+def differences(agreed: Tree, copies: Sequence[Tree]) -> list[Difference]:
+    """Return what the agreed tree lacks of some copies, those first that most copies have.
+
+    It depends on the trees alone, so it is right after every act, an undone one too.
+    """
+    own, rows = Leaves(agreed), list(map(Leaves, copies))
+    joined: dict[tuple[object, ...], Difference] = {}
+    for number, copy in enumerate(rows):
+        for difference in _lacking(own, copy, number):
+            key = (difference.kind, difference.place, fold(difference.text), difference.acts)
+            before = joined.get(key)
+            holders = {**before.copies, **difference.copies} if before else difference.copies
+            joined[key] = replace(difference, copies=holders)
+    return sorted(joined.values(), key=lambda difference: -len(difference.copies))
+
+
+def _lacking(own: Leaves, copy: Leaves, number: int) -> Iterator[Difference]:
+    for key, node in copy.nodes.items():
+        if key not in own.all:
+            yield _missing_premise(own, copy, node, number)
+    for node in copy.conclusions:
+        keys = copy.of[node.id] & own.all
+        if len(keys) > 1:
+            yield from _missing_conclusion(own, copy, node, keys, number)
+
+
+def _missing_premise(own: Leaves, copy: Leaves, node: Node, number: int) -> Difference:
+    near = next((c for n in copy.tree.ancestors(node.id) if (c := copy.of[n.id] & own.all)), frozenset())
+    place = own.place(near) if near else ROOT
+    act: Act = (
+        Accept(node=place, premise=Premise(node.text)) if node.key else Write(node=place, text=node.text)
+    )
+    return Difference("premise", node.text, place, {number: node.id}, (act,))
+
+
+def _missing_conclusion(
+    own: Leaves, copy: Leaves, node: Node, keys: Clade, number: int
+) -> Iterator[Difference]:
+    """Yield a conclusion over leaves of the agreed tree, or its wording there if it is drawn already."""
+    seen = copy.all & own.all
+    for drawn in reversed(own.conclusions):
+        if own.of[drawn.id] & seen == keys:
+            if drawn.folded != node.folded:
+                edit = Edit(node=drawn.id, text=node.text)
+                yield Difference("wording", node.text, drawn.id, {number: node.id}, (edit,))
+            return
+    place = own.place(keys)
+    if own.of[place] & seen == keys:  # all that stands there: nothing is concluded apart
+        return
+    crossing, premises = [], []
+    left = list(own.tree.nodes[place].children)
+    while left:
+        child = left.pop(0)
+        below = own.of[child] & seen
+        if below <= keys:
+            premises += [child] if below else []
+        elif below & keys:
+            crossing.append(child)
+            left = [*own.tree.nodes[child].children, *left]
+    acts = (
+        *(Remove(node=child, keep_premises=True) for child in crossing),
+        Conclude(node=place, premises=tuple(premises), text=node.text),
+    )
+    yield Difference("conclusion", node.text, place, {number: node.id}, acts)
