@@ -184,6 +184,19 @@ class UndoError(TreeError):
     """There is nothing to undo or redo, or a later act depends on it."""
 
 
+class TeamError(TreeError):
+    """A project refuses an action.
+
+    Attributes:
+        reason: Word for programs: `role`, `state`, `own` (it is another annotator's), `lease`, `unknown`,
+            `name`, `empty`.
+    """
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class DatabaseError(EntailError):
     """A database is read-only, locked, corrupt, of a newer version or out of reach."""
 

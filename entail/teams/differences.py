@@ -90,16 +90,16 @@ def consensus(copies: Sequence[Tree]) -> Create:
     """
     leaves = [Leaves(tree) for tree in copies]
     shared = frozenset.intersection(*(copy.all for copy in leaves)) if leaves else frozenset()
-    drawn = [_drawn(copy, shared) for copy in leaves]
-    agreed = set(drawn[0]).intersection(*drawn[1:])
+    conclusions = [_drawn(copy, shared) for copy in leaves]
+    agreed = set(conclusions[0]).intersection(*conclusions[1:])
     nodes: list[GivenNode] = []
     first = leaves[0]
 
     def add(node: Node, parent: int) -> None:
         keys = first.of[node.id] & shared
-        is_conclusion = keys in agreed and drawn[0][keys].id == node.id
+        is_conclusion = keys in agreed and conclusions[0][keys].id == node.id
         if is_conclusion:
-            nodes.append(GivenNode(_usual([texts[keys].text for texts in drawn]), parent))
+            nodes.append(GivenNode(_usual([texts[keys].text for texts in conclusions]), parent))
             parent = len(nodes) - 1
         elif keys and not node.children and not any(n.key in keys for n in nodes):
             nodes.append(GivenNode(node.text, parent, key=next(iter(keys))))
@@ -150,32 +150,32 @@ def _lacking(own: Leaves, copy: Leaves, number: int) -> Iterator[Difference]:
 
 def _missing_premise(own: Leaves, copy: Leaves, node: Node, number: int) -> Difference:
     near = next((c for n in copy.tree.ancestors(node.id) if (c := copy.of[n.id] & own.all)), frozenset())
-    place = own.place(near) if near else ROOT
+    parent = own.place(near) if near else ROOT
     act: Act = (
-        Accept(node=place, premise=Premise(node.text)) if node.key else Write(node=place, text=node.text)
+        Accept(node=parent, premise=Premise(node.text)) if node.key else Write(node=parent, text=node.text)
     )
-    return Difference("premise", node.text, place, {number: node.id}, (act,))
+    return Difference("premise", node.text, parent, {number: node.id}, (act,))
 
 
 def _missing_conclusion(
     own: Leaves, copy: Leaves, node: Node, keys: Clade, number: int
 ) -> Iterator[Difference]:
     """Yield a conclusion over leaves of the agreed tree, or its wording there if it is drawn already."""
-    seen = copy.all & own.all
-    for drawn in reversed(own.conclusions):
-        if own.of[drawn.id] & seen == keys:
-            if drawn.folded != node.folded:
-                edit = Edit(node=drawn.id, text=node.text)
-                yield Difference("wording", node.text, drawn.id, {number: node.id}, (edit,))
+    common = copy.all & own.all
+    for conclusion in reversed(own.conclusions):
+        if own.of[conclusion.id] & common == keys:
+            if conclusion.folded != node.folded:
+                edit = Edit(node=conclusion.id, text=node.text)
+                yield Difference("wording", node.text, conclusion.id, {number: node.id}, (edit,))
             return
-    place = own.place(keys)
-    if own.of[place] & seen == keys:  # all that stands there: nothing is concluded apart
+    parent = own.place(keys)
+    if own.of[parent] & common == keys:  # all that stands there: nothing is concluded apart
         return
     crossing, premises = [], []
-    left = list(own.tree.nodes[place].children)
+    left = list(own.tree.nodes[parent].children)
     while left:
         child = left.pop(0)
-        below = own.of[child] & seen
+        below = own.of[child] & common
         if below <= keys:
             premises += [child] if below else []
         elif below & keys:
@@ -183,6 +183,6 @@ def _missing_conclusion(
             left = [*own.tree.nodes[child].children, *left]
     acts = (
         *(Remove(node=child, keep_premises=True) for child in crossing),
-        Conclude(node=place, premises=tuple(premises), text=node.text),
+        Conclude(node=parent, premises=tuple(premises), text=node.text),
     )
-    yield Difference("conclusion", node.text, place, {number: node.id}, acts)
+    yield Difference("conclusion", node.text, parent, {number: node.id}, acts)

@@ -93,30 +93,30 @@ def take(agreed: Tree, copies: Sequence[Tree], text: str) -> Tree:
 
 
 def test_differences_are_taken_at_their_places() -> None:
-    one, other = tree_of("a", ("b", "c", "x"), ("d", "e")), tree_of("a", "y", ("b", "c"), ("c2", "e"), "d")
-    agreed = created(consensus([one, other]))
+    first, other = tree_of("a", ("b", "c", "x"), ("d", "e")), tree_of("a", "y", ("b", "c"), ("c2", "e"), "d")
+    agreed = created(consensus([first, other]))
     assert drawing(agreed) == (("b", "c"), "a", "d", "e")
-    held = {(d.kind, d.text): set(d.copies) for d in differences(agreed, [one, other])}
-    assert held == {
+    holders = {(d.kind, d.text): set(d.copies) for d in differences(agreed, [first, other])}
+    assert holders == {
         ("premise", "x"): {0},
         ("conclusion", "so d e"): {0},
         ("premise", "y"): {1},
         ("premise", "c2"): {1},
         ("wording", "so b c"): {1},  # that of the first copy was taken
     }
-    agreed = take(agreed, [one, other], "x")
+    agreed = take(agreed, [first, other], "x")
     assert drawing(agreed) == (("b", "c", "x"), "a", "d", "e"), "below the conclusion that has its siblings"
-    agreed = take(agreed, [one, other], "so d e")
+    agreed = take(agreed, [first, other], "so d e")
     assert drawing(agreed) == (("b", "c", "x"), ("d", "e"), "a")
 
 
 def test_a_conclusion_that_crosses_others_replaces_them() -> None:
-    one, other = tree_of("a", "b", ("c", "d"), "e"), tree_of("a", ("b", "c"), "d", "e")
-    (difference,) = differences(one, [other])
+    first, other = tree_of("a", "b", ("c", "d"), "e"), tree_of("a", ("b", "c"), "d", "e")
+    (difference,) = differences(first, [other])
     assert difference.kind == "conclusion"
     assert [type(act) for act in difference.acts] == [Remove, Conclude]
-    assert difference.replaces == (Leaves(one).conclusions[0].id,)
-    assert drawing(applied(one, difference.acts)) == drawing(other)
+    assert difference.replaces == (Leaves(first).conclusions[0].id,)
+    assert drawing(applied(first, difference.acts)) == drawing(other)
 
 
 @st.composite
@@ -139,8 +139,8 @@ def test_taking_all_of_a_copy_ends_with_all_that_it_has(
     trees = [tree_of(*copy) for copy in (first, second, third)]
     agreed = created(consensus(trees))
     steps = 0
-    while found := differences(agreed, trees[:1]):
-        agreed = applied(agreed, found[0].acts)
+    while rest := differences(agreed, trees[:1]):
+        agreed = applied(agreed, rest[0].acts)
         steps += 1
         assert steps < 50, "it ends"
     own, copy = Leaves(agreed), Leaves(trees[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 import secrets
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 
@@ -31,6 +32,7 @@ from entail.trees.log.replay import History, replay
 from entail.trees.log.rules import check_create
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
+from entail.trees.store.copies import hides, require_own, require_writable
 from entail.trees.store.database import Database
 
 CACHED_HISTORIES = 256
@@ -181,12 +183,18 @@ def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[s
 class TreeLog:
     """Trees of a database; one object can be shared by all threads.
 
+    It leaves out the copies that a project hides (see `entail.trees.store.copies`): those from all viewers,
+    unless it is `viewed_by` an author who may see them.
+
     Methods raise `UnknownTreeError` if there is no tree with the id, and `DatabaseError` if the database
     cannot be read or written.
     """
 
+    _viewer: str | None = None
+
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._views: dict[tuple[str, bool], Self] = {}
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -201,6 +209,19 @@ class TreeLog:
 
     def _require_editable(self, tree_id: str) -> None:
         """Refuse changes to a tree; every tree of a writable database can be changed."""
+
+    def viewed_by(self, viewer: str) -> Self:
+        """Return the same log as an author sees it; with `SignedIn("")`, as one who did not sign in."""
+        key = (viewer, is_signed_in(viewer))
+        if key not in self._views:
+            view = copy.copy(self)
+            view._viewer = viewer
+            self._views[key] = view
+        return self._views[key]
+
+    def _hides(self, tree_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+        viewer = self._viewer
+        return hides(tree_id, viewer, enforced=viewer is not None and is_signed_in(viewer))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -222,6 +243,7 @@ class TreeLog:
     def history(self, tree_id: str) -> History:
         """Return a tree with its whole log; only new events are read from the database."""
         with self._database.reading() as connection:
+            self._tree_row(connection, tree_id)
             history = self._current(connection, tree_id)
         self._cache(tree_id, history)
         return history
@@ -275,6 +297,7 @@ class TreeLog:
         """Return the trees of one corpus or all, the last changed first, archived or not (None: both)."""
         trees = schema.trees.c
         query = sa.select(schema.trees).order_by(trees.changed_at.desc(), trees.hypothesis, trees.id)
+        query = query.where(~self._hides(trees.id))
         if archived is not None:
             query = query.where(trees.archived_at.is_not(None) if archived else trees.archived_at.is_(None))
         if not examples:
@@ -285,10 +308,11 @@ class TreeLog:
             return [_summary(row) for row in connection.execute(query)]
 
     def archive(self, tree_id: str, *, author: str, archived: bool = True) -> None:
-        """Archive or restore a tree; its log is unchanged."""
+        """Archive or restore a tree of no project; its log is unchanged."""
         self._require_editable(tree_id)
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id)
+            require_own(connection, tree_id)
             by = enter(connection, author) if archived else None
             values = {"archived_at": datetime.now(UTC) if archived else None, "archived_by": by}
             connection.execute(sa.update(schema.trees).where(schema.trees.c.id == tree_id).values(values))
@@ -304,6 +328,7 @@ class TreeLog:
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id, lock=True)
             name = enter(connection, author)
+            require_writable(connection, tree_id, name, enforced=is_signed_in(author))
             history = self._current(connection, tree_id)
             act = decide(history, name)
             # Times are monotonic even if a clock was set back or another machine's differs.
@@ -334,10 +359,10 @@ class TreeLog:
             while len(self._histories) > CACHED_HISTORIES:
                 self._histories.popitem(last=False)
 
-    @staticmethod
-    def _tree_row(connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
+    def _tree_row(self, connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
+        """Return the row of a tree if the viewer sees it, or locked, for `require_writable` to decide on."""
         query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
-        query = query.with_for_update() if lock else query
+        query = query.with_for_update() if lock else query.where(~self._hides(schema.trees.c.id))
         if row := _TREE_ID.fullmatch(tree_id) and connection.execute(query).first():
             return row
         raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from entail.errors import ActError, LockedDatabaseError, UnknownTreeError
+from entail.trees.store.copies import hides
 from entail.trees.store.database import GLANCE, Database
 from entail.trees.store.schema import authors, presence, trees
 
@@ -176,8 +177,10 @@ class Authors:
         """
         with self._database.reading() as connection:
             author = _row_of(connection, identity)
-        if author is not None and identity.name in (author.called, re.sub(r" \(\d+\)$", "", author.called)):
-            return SignedIn(author.name)
+        if author is not None and author.email == identity.email:
+            names = (author.called, re.sub(r" \(\d+\)$", "", author.called))
+            if identity.name in names:
+                return SignedIn(author.name)
         if self._database.read_only:
             return SignedIn(author.name if author is not None else identity.name)
         with self._database.writing() as connection:
@@ -216,9 +219,10 @@ class Authors:
                 _insert(connection, presence, {"tree_id": tree_id, "author": name, **values})
 
     def list_presences(self) -> list[Presence]:
-        """Return the presences of the last minute, the latest first."""
+        """Return the presences of the last minute on trees that all may see, the latest first."""
         since = datetime.now(UTC) - timedelta(seconds=60)
         query = sa.select(*(presence.c[name] for name in Presence.__slots__)).where(presence.c.at >= since)
+        query = query.where(~hides(presence.c.tree_id))
         query = query.order_by(presence.c.at.desc(), presence.c.author)
         with self._database.reading() as connection:
             return [Presence(*row) for row in connection.execute(query)]
@@ -226,7 +230,8 @@ class Authors:
 
 def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:
     same = (authors.c.issuer == identity.issuer) & (authors.c.subject == identity.subject)
-    return connection.execute(sa.select(authors.c.name, authors.c.called).where(same)).first()
+    columns = (authors.c.name, authors.c.called, authors.c.email)
+    return connection.execute(sa.select(*columns).where(same)).first()
 
 
 def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> str:
@@ -235,6 +240,7 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
     name = str(author.name) if author is not None else typed
     called = _free(connection, identity.name, exempt=name)
     vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called}
+    vouch["email"] = (identity.email or "")[:LONGEST_SUBJECT] or None
     if name is not None:
         connection.execute(sa.update(authors).where(authors.c.name == name).values(vouch))
         return name

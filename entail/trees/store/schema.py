@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0006"
+REVISION = "0007"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -56,6 +56,7 @@ authors = Table(
     Column("issuer", Text),
     Column("subject", String(255)),
     Column("called", String(60)),
+    Column("email", String(255)),
     Index("uq_authors_issuer_subject", "issuer", "subject", unique=True),
 )
 
@@ -161,4 +162,114 @@ shares = Table(
     Column("at", Utc, nullable=False),
     _verified(),
     Index(None, "tree_id"),
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", String(8), primary_key=True),
+    Column("name", String(100), nullable=False),
+    Column("folded", String(400), nullable=False, unique=True),
+    Column("corpus_id", String(8), ForeignKey("corpora.id")),
+    Column("corpus_version", Integer),
+    Column("overlap", Integer, nullable=False),
+    Column("share", Float, nullable=False),
+    Column("shuffled", Boolean, nullable=False),
+    Column("idle_hours", Float, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    _author("created_by", nullable=False),
+    Column("archived_at", Utc),
+)
+
+guidelines = Table(
+    "guidelines",
+    metadata,
+    Column("project_id", String(8), ForeignKey("projects.id"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("project_id", String(8), ForeignKey("projects.id"), primary_key=True),
+    Column("member", String(255), primary_key=True),  # name of an author, or e-mail
+    Column("role", String(10), nullable=False),
+)
+
+hypotheses = Table(
+    "hypotheses",
+    metadata,
+    Column("project_id", String(8), ForeignKey("projects.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    Column("key", String(16), nullable=False),
+    Column("copies", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("source", JSON(none_as_null=True)),
+    Column("revealed_at", Utc),
+    sa.UniqueConstraint("project_id", "key"),
+)
+
+_NUMBERED = ["project_id", "number"]
+_INDEPENDENT = sa.text("copy > 0")  # 0 is the agreed tree
+
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("project_id", String(8), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("copy", Integer, primary_key=True, autoincrement=False),
+    Column("state", String(12), nullable=False),
+    _author("annotator"),
+    Column("assignee", String(255)),
+    Column("at", Utc, nullable=False),
+    Column("moves", Integer, nullable=False),
+    sa.ForeignKeyConstraint(
+        _NUMBERED, ["hypotheses.project_id", "hypotheses.number"], name="fk_pieces_hypothesis"
+    ),
+    Index(
+        "uq_pieces_annotator",
+        *_NUMBERED,
+        "annotator",
+        unique=True,
+        sqlite_where=_INDEPENDENT,
+        postgresql_where=_INDEPENDENT,
+    ),
+)
+
+_PIECE = ["project_id", "number", "copy"]
+_PIECES = ["pieces.project_id", "pieces.number", "pieces.copy"]
+
+copies = Table(
+    "copies",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    Column("project_id", String(8), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("copy", Integer, nullable=False),
+    _author("annotator", nullable=False),
+    Column("submitted_seq", Integer),
+    sa.ForeignKeyConstraint(_PIECE, _PIECES, name="fk_copies_piece"),
+    sa.UniqueConstraint(*_PIECE, "annotator"),
+)
+
+moves = Table(
+    "moves",
+    metadata,
+    Column("project_id", String(8), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("copy", Integer, primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("action", String(12), nullable=False),
+    Column("state", String(12), nullable=False),
+    _author("annotator"),
+    Column("tree_seq", Integer),
+    Column("reason", Text, nullable=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    _verified(),
+    sa.ForeignKeyConstraint(_PIECE, _PIECES, name="fk_moves_piece"),
 )

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from entail.errors import UnknownTreeError
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
+from entail.trees.store.copies import hides
 from entail.trees.store.database import Database
 
 TOKEN_BYTES, TOKEN_LENGTH = 32, 43
@@ -52,12 +53,12 @@ class Shares:
             return _insert(connection, author, None, comparison)
 
     def find(self, token: str) -> Share | None:
-        """Return the link with this token, None if there is none, it was revoked, or its tree is archived."""
+        """Return the link with this token; None without one, or if its tree is archived or hidden."""
         if len(token) != TOKEN_LENGTH or not token.isascii():
             return None
         shares, trees = schema.shares.c, schema.trees.c
         archived = sa.exists().where(trees.id == shares.tree_id, trees.archived_at.is_not(None))
-        return next(self._read((shares.token == token) & ~archived), None)
+        return next(self._read((shares.token == token) & ~archived & ~hides(shares.tree_id)), None)
 
     def of_tree(self, tree_id: str) -> Share | None:
         """Return the link of a tree, None without one."""
