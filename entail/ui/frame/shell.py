@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -11,6 +12,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import is_demo
+from entail.trees.store.authors import SignedIn
 from entail.ui.components.inbox import ASSETS, read_assets
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import draw_author
@@ -34,6 +36,9 @@ PAGES: Final = (
     PageRecord("Home", "streamlit_app.py", ":material/home:", "Author"),
     PageRecord("Trees", "pages/Trees.py", ":material/account_tree:", "Author"),
     PageRecord("Corpora", "pages/Corpora.py", ":material/library_books:", "Author"),
+    PageRecord("Work", "pages/Work.py", ":material/assignment:", "Team"),
+    PageRecord("Review", "pages/Review.py", ":material/rate_review:", "Team"),
+    PageRecord("Agreement", "pages/Agreement.py", ":material/handshake:", "Team"),
     PageRecord("Compare", "pages/Compare.py", ":material/compare_arrows:", "Explore"),
     PageRecord("Direction", "pages/Direction.py", ":material/moving:", "Explore"),
     PageRecord("Chains", "pages/Chains.py", ":material/link:", "Explore"),
@@ -102,4 +107,7 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
         st.info("Sign in to view this page: the button is in the sidebar.", icon=":material/login:")
         st.stop()
     draw_walk(title, shared.log)
+    if not is_demo():
+        viewer = author or (SignedIn("") if sign_in.is_configured() else "")
+        shared = replace(shared, log=shared.log.viewed_by(viewer))
     return shared, author

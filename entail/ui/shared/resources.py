@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,6 +14,8 @@ from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
+from entail.teams.projects import Projects
+from entail.teams.work import Work
 from entail.trees.installation.demo import open_shown
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
@@ -39,6 +42,16 @@ class Workspace:
     corpora: CorpusStore
     authors: Authors
     owner: object = None
+
+    @cached_property
+    def projects(self) -> Projects:
+        """Projects of the team."""
+        return Projects(self.database)
+
+    @cached_property
+    def work(self) -> Work:
+        """Pieces of the projects."""
+        return Work(self.database)
 
     @property
     def accepts_trees(self) -> bool:

@@ -14,6 +14,7 @@ from entail.data.records import Corpus
 from entail.errors import ConflictError, EntailError
 from entail.index.protocol import PremiseIndex
 from entail.runtime.tasks import Task
+from entail.teams.moves import Piece
 from entail.trees.log.acts import (
     Accept,
     Act,
@@ -40,6 +41,7 @@ from entail.trees.review.commands import (
 )
 from entail.trees.review.suggestions import Basis, Candidate, basis_of, shown_of, suggest
 from entail.trees.store.authors import Presence
+from entail.trees.store.copies import WRITABLE
 from entail.trees.store.shares import Share, Shares
 from entail.ui.components.inbox import KeyPress, NodeEvent, listen
 from entail.ui.frame.author import Visitor, visitor
@@ -176,6 +178,7 @@ class TreePage:
         building: Task that makes the index.
         index: Index, None while the run began without it: one answer for a whole run.
         share: Its read-only link, if this server answers links.
+        piece: Piece of a project that it is, if any.
         candidates: Candidates from the first up to the furthest page seen.
         shown: Candidates on the screen.
         evidence: Evidence of a judgement on them.
@@ -198,6 +201,7 @@ class TreePage:
     reranker: tuple[str, str] | None = None
     presences: tuple[Presence, ...] = ()
     share: Share | None = None
+    piece: Piece | None = None
     candidates: tuple[Candidate, ...] = ()
     shown: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
@@ -225,7 +229,11 @@ class TreePage:
 
     @cached_property
     def is_locked(self) -> bool:
-        """Whether the tree cannot be changed: read-only database, or a team's tree in a demo."""
+        """Whether the tree cannot be changed: read-only database, a demo, or a piece that is not open."""
+        if self.piece is not None and (
+            self.piece.state not in WRITABLE or self.piece.annotator not in (None, self.author)
+        ):
+            return True
         return not self.shared.log.is_editable(self.summary.id)
 
     @property
@@ -467,6 +475,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
             corpus = shared.corpora.corpus(info.id, version=version)
         presences = tuple(shared.authors.list_presences())
         share = Shares(shared.database).of_tree(tree_id) if is_served() else None
+        piece = shared.work.piece_of(tree_id)
     screen.update(history)
     ranking = ranking_of(choice, name, keywords=keywords)
     building = ranking.get_or_start(corpus) if len(corpus) else Task()
@@ -486,6 +495,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         current_reranker(),
         presences,
         share,
+        piece,
     )
 
 

@@ -16,6 +16,7 @@ from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
 from entail.ui.trees.views import VIEWS, await_checks, draw_export, draw_panes, draw_step_check, draw_view
+from entail.ui.work.piece_bar import draw_piece
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
@@ -54,6 +55,7 @@ with framed("Trees") as (shared, author):
         with st.container(key="tools", horizontal=True, width="content", gap="xsmall"):
             draw_tools(page)
         draw_watch(page)
+    draw_piece(page)
     draw_notice(page)
     if page.is_locked:
         is_locked_in_demo("the team's trees cannot be changed: start one of your own")

@@ -1,0 +1,40 @@
+"""Agreement: how far the annotators of a project agree, and where they differ."""
+
+import streamlit as st
+
+from entail.teams.report import project_agreement
+from entail.ui.agreement.figures import (
+    draw_downloads,
+    draw_figures,
+    draw_hypotheses,
+    draw_pairs,
+    draw_time,
+)
+from entail.ui.frame.shell import page
+from entail.ui.work.projects import pick_project
+
+with page("Agreement", "How far the annotators of a hypothesis agree, and where they differ.") as (
+    shared,
+    author,
+):
+    project = pick_project(shared, author)
+    if project is None:
+        st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
+        st.stop()
+    with st.spinner("Comparing trees …", show_time=True):
+        report = project_agreement(shared.work, shared.log, project.id, actor=author or "")
+    if not report.hypotheses:
+        st.info(
+            "Nothing to compare yet: agreement needs hypotheses with two copies or more, all submitted. "
+            f"{report.waiting:,} wait for a copy.",
+            icon=":material/hourglass_empty:",
+        )
+        st.stop()
+    draw_figures(report)
+    st.subheader("Where they differ")
+    draw_hypotheses(report, project)
+    st.subheader("Pairs of annotators")
+    draw_pairs(report)
+    st.subheader("Over time")
+    draw_time(report)
+    draw_downloads(report, project)

@@ -1,0 +1,145 @@
+"""Pieces of a project: the next one, one's own, and a table of all to filter and assign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from entail.teams.moves import Piece
+from entail.teams.policy import STATES, Action, State
+from entail.teams.projects import Project
+from entail.ui.components.elements import draw_table, pick_view, show_errors, toast_errors
+from entail.ui.frame.author import lacks_name
+from entail.ui.frame.sign_in import shown_name
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.text import ago, label, spoken
+from entail.ui.trees.chooser import show_tree
+
+BADGES: dict[State, tuple[str, str]] = {
+    "open": ("radio_button_unchecked", "gray"),
+    "in progress": ("edit", "blue"),
+    "submitted": ("upload", "orange"),
+    "in review": ("rate_review", "orange"),
+    "accepted": ("check_circle", "green"),
+    "sent back": ("undo", "red"),
+}
+"""Icon and colour of each state."""
+
+
+def badge(state: State) -> str:
+    """Return a state as Markdown."""
+    icon, colour = BADGES[state]
+    return f":{colour}-badge[:material/{icon}: {state}]"
+
+
+def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
+    """Draw the counts of pieces by state and the button that takes the next piece."""
+    counts = shared.work.counts(project.id, actor=author or "")
+    total = sum(counts.values())
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="work-next"):
+        if author is None:
+            lacks_name("work")
+        elif st.button("Next", icon=":material/play_arrow:", type="primary", key="next_piece"):
+            with show_errors():
+                piece = shared.work.next_piece(project.id, actor=author)
+                if piece is not None and piece.tree_id:
+                    show_tree(piece.tree_id)
+                st.info(
+                    "Nothing is left for you: every hypothesis has its annotators.",
+                    icon=":material/done_all:",
+                )
+        words = [f"{badge(state)} {counts[state]:,}" for state in STATES if counts.get(state)]
+        st.markdown(" ".join(words) or "No hypotheses yet.", width="content")
+    if total:
+        done = counts.get("accepted", 0)
+        st.progress(done / total, text=f"{done:,} of {total:,} accepted")
+
+
+def draw_own(shared: Workspace, author: str | None, project: Project) -> None:
+    """Draw the pieces of the author, those to work on first."""
+    pieces = shared.work.pieces(project.id, actor=author, mine=True) if author else []
+    if not pieces:
+        st.caption("Nothing is yours yet. *Next* hands you the first hypothesis.")
+        return
+    first: list[State] = ["sent back", "in progress", "open"]
+    rank = {state: at for at, state in enumerate([*first, *(s for s in STATES if s not in first)])}
+    for piece in sorted(pieces, key=lambda piece: rank[piece.state]):
+        _draw_piece(shared, str(author), piece)
+
+
+def _draw_piece(shared: Workspace, author: str, piece: Piece) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap=None):
+            st.markdown(label(piece.hypothesis, longest=160))
+            st.caption(f"{badge(piece.state)} {ago(piece.at)}{_reason(shared, author, piece)}")
+        actions: Sequence[tuple[str, str, Action]] = {
+            "open": [("Take", "play_arrow", "take")],
+            "in progress": [("Release", "output", "release"), ("Submit", "upload", "submit")],
+            "sent back": [("Submit", "upload", "submit")],
+            "submitted": [("Take back", "undo", "take back")],
+        }.get(piece.state, ())
+        for title, icon, action in actions:
+            st.button(
+                spoken(title, f"{title}: {piece.hypothesis}"),
+                icon=f":material/{icon}:",
+                key=f"{action}-{piece.id.number}.{piece.id.copy}",
+                on_click=move,
+                args=(shared, author, piece, action),
+                type="tertiary",
+            )
+        if piece.tree_id and piece.annotator == author:
+            st.page_link("pages/Trees.py", label="Open", query_params={"tree": piece.tree_id})
+
+
+def _reason(shared: Workspace, author: str, piece: Piece) -> str:
+    if piece.state != "sent back":
+        return ""
+    last = shared.work.moves(piece.id, actor=author)[-1]
+    return f" · {label(shown_name(last.author))}: {label(last.reason, longest=300)}"
+
+
+def move(shared: Workspace, author: str, piece: Piece, action: Action, reason: str = "") -> None:
+    """Move a piece, or take it; a refusal is a toast."""
+    with toast_errors():
+        if action == "take":
+            shared.work.take(piece.id, actor=author)
+        else:
+            shared.work.move(piece.id, action, actor=author, reason=reason)
+
+
+def draw_all(shared: Workspace, author: str | None, project: Project, *, manages: bool) -> None:
+    """Draw a table of all pieces that the author may see, by state; owners assign the selected ones."""
+    actor = author or ""
+    pieces = shared.work.pieces(project.id, actor=actor)
+    present = [state for state in STATES if any(piece.state == state for piece in pieces)]
+    state = pick_view("State", ["all", *present], default="all", key="piece_state")
+    rows = [piece for piece in pieces if state in ("all", piece.state)]
+    table = pd.DataFrame(
+        {
+            "hypothesis": [piece.hypothesis for piece in rows],
+            "copy": [piece.id.copy or "agreed" for piece in rows],
+            "state": [piece.state for piece in rows],
+            "annotator": [shown_name(piece.annotator or "") for piece in rows],
+            "assigned to": [piece.assignee or "" for piece in rows],
+            "last move": [piece.at for piece in rows],
+        }
+    ).astype({"copy": str})
+    selection = draw_table(table, height=420, key="pieces", on_select="rerun", selection_mode="multi-row")
+    selected = [rows[at] for at in selection.selection.rows if at < len(rows)]
+    if not manages:
+        return
+    members = shared.projects.members(project.id, actor=actor)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        assignee = st.selectbox("Assign to", [None, *members], format_func=lambda name: name or "nobody")
+        if st.button("Assign", disabled=not selected, key="assign"):
+            with show_errors():
+                for piece in selected:
+                    shared.work.assign(piece.id, assignee, actor=actor)
+                st.rerun()
+        if st.button("Assign the open ones evenly", icon=":material/balance:", key="assign_evenly"):
+            with show_errors():
+                number = shared.work.assign_evenly(project.id, actor=actor)
+                st.session_state["work_notice"] = f"{number:,} assigned"
+                st.rerun()

@@ -1,0 +1,144 @@
+"""Choice of a project, and the dialog that begins one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from entail.data.records import Premise
+from entail.teams.projects import DEFAULT_PLAN, MOST_COPIES, Addition, Plan, Project, read_hypotheses
+from entail.ui.components.elements import show_errors
+from entail.ui.frame import sign_in
+from entail.ui.frame.author import ask_name
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.resources import Workspace
+
+_KEY = "project"
+"""Session key and address of the project on the screen."""
+
+NOT_ENFORCED = "Nobody signs in here, so everybody can do what a role would allow."
+
+
+def pick_project(shared: Workspace, author: str | None) -> Project | None:
+    """Draw the list of projects and return the chosen one; None if there is none."""
+    projects = {project.id: project for project in shared.projects.projects(author or "")}
+    asked = st.query_params.get(_KEY)
+    if asked in projects and st.session_state.get(f"{_KEY}:asked") != asked:
+        st.session_state[_KEY] = st.session_state[f"{_KEY}:asked"] = asked
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="project-bar"):
+        chosen = None
+        if projects:
+            if st.session_state.get(_KEY) not in projects:
+                st.session_state[_KEY] = next(iter(projects))
+            chosen = st.selectbox(
+                "Project", list(projects), format_func=lambda id: projects[id].name, key=_KEY
+            )
+    if chosen is not None:
+        st.query_params[_KEY] = chosen
+    return projects.get(chosen or "")
+
+
+def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:
+    """Draw the button that begins a project."""
+    if shared.database.read_only:
+        is_locked_in_demo("no project can begin")
+        return
+    if st.button("New project", icon=":material/add:", type="primary" if primary else "secondary"):
+        _begin(shared, author)
+
+
+@st.dialog("New project", width="medium")
+def _begin(shared: Workspace, author: str | None) -> None:
+    if author is None:
+        ask_name("project")
+        author = st.session_state.get("author")
+    name = st.text_input("Name", max_chars=100)
+    corpora = {corpus.id: corpus for corpus in shared.corpora.corpora()}
+    corpus = st.selectbox(
+        "Corpus",
+        list(corpora),
+        format_func=lambda id: corpora[id].name,
+        help="All search the version of today.",
+    )
+    premises = _draw_hypotheses("begin")
+    plan = draw_plan(DEFAULT_PLAN)
+    guidelines = st.text_area("Guidelines", placeholder="Markdown; optional", key="begin-guidelines")
+    if not sign_in.is_configured():
+        st.caption(NOT_ENFORCED)
+    locked = author is None or not name.strip() or not premises
+    if st.button("Create", type="primary", disabled=locked, key="create_project") and author is not None:
+        with show_errors():
+            project = shared.projects.create(name, author=author, corpus_id=corpus, plan=plan)
+            addition = shared.projects.add_hypotheses(project.id, premises, actor=author)
+            if guidelines.strip():
+                shared.projects.write_guidelines(project.id, guidelines, actor=author)
+            st.session_state[_KEY] = st.query_params[_KEY] = project.id
+            st.session_state["work_notice"] = describe_addition(addition)
+            st.rerun()
+
+
+def draw_addition(shared: Workspace, author: str, project: Project) -> None:
+    """Draw the form that adds hypotheses to a project."""
+    done = st.session_state.get("hypotheses_added", 0)
+    premises = _draw_hypotheses(f"add-{done}")
+    if st.button("Add", disabled=not premises, key="add_hypotheses"):
+        with show_errors():
+            addition = shared.projects.add_hypotheses(project.id, premises, actor=author)
+            st.session_state["work_notice"] = describe_addition(addition)
+            st.session_state["hypotheses_added"] = done + 1
+            st.rerun()
+
+
+def draw_plan(plan: Plan) -> Plan:
+    """Draw the fields of a plan and return what they say."""
+    left, right = st.columns(2)
+    overlap = left.number_input(
+        "Copies of a hypothesis",
+        1,
+        MOST_COPIES,
+        plan.overlap,
+        help="Annotators who work on the same hypothesis, without seeing each other's trees.",
+    )
+    share = right.slider(
+        "Share with so many copies, %",
+        0,
+        100,
+        round(100 * plan.share),
+        step=5,
+        disabled=overlap == 1,
+        help="The other hypotheses get one copy.",
+    )
+    idle = left.number_input(
+        "Idle hours until a piece is free again",
+        1.0,
+        8760.0,
+        plan.idle_hours,
+        step=1.0,
+    )
+    order = right.selectbox("Order", ("As in the file", "Random"), index=int(plan.shuffled))
+    return Plan(int(overlap), share / 100, order == "Random", float(idle))
+
+
+def describe_addition(addition: Addition) -> str:
+    """Return what was added, in words."""
+    added = f"{len(addition.numbers):,} added"
+    return added + (f", {addition.repeats:,} left out as the project has them" if addition.repeats else "")
+
+
+def _draw_hypotheses(key: str) -> list[Premise]:
+    """Draw a field and a file for hypotheses, say what is left out of the file, and return the others."""
+    file = st.file_uploader(
+        "Hypotheses: text (one a line), CSV, Excel or JSONL",
+        key=f"{key}-file",
+        help="Column: hypothesis",
+    )
+    if file is None:
+        typed = st.text_area("Or type them, one a line", key=f"{key}-typed", height=100)
+        return [Premise(line.strip()) for line in typed.splitlines() if line.strip()]
+    premises: list[Premise] = []
+    with show_errors():
+        reading = read_hypotheses(file.getvalue(), name=file.name)
+        skipped = {"repeated": reading.repeats, "empty": reading.empty, "too long": reading.too_long}
+        left_out = "".join(f", {count:,} {reason}" for reason, count in skipped.items() if count)
+        st.caption(f"{len(reading.corpus):,} of {reading.read:,} can be added{left_out}")
+        premises += reading.corpus.premises
+    return premises

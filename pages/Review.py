@@ -1,0 +1,5 @@
+"""Entry point of the page Review."""
+
+from entail.ui.app import run_page
+
+run_page("pages/Review.py")
