@@ -31,9 +31,9 @@ def push_trees(
 ) -> PushResult:
     """Push the trees and decisions of a corpus.
 
-    Example trees and archived trees are left out. `trees.jsonl` contains only trees with a proof. Authors are
-    numbered in order of their first judgement, unless `names`. `licence` replaces the corpus's. A dry run
-    returns the plan without contacting the Hub and needs no token.
+    Example trees, archived trees and hidden copies of a project are left out. `trees.jsonl` contains only
+    trees with a proof. Authors are numbered in order of their first judgement, unless `names`. `licence`
+    replaces the corpus's. A dry run returns the plan without contacting the Hub and needs no token.
 
     Raises:
         CorpusError: If the corpus is unknown, or has no trees and decisions.
@@ -41,7 +41,7 @@ def push_trees(
         ProofError: If a text cannot be written in the proof language.
     """
     check_repo(repo)
-    info = store.find(corpus)
+    info, log = store.find(corpus), log.viewed_by(None)  # readers of the Hub may see no more
     histories = {
         summary.id: log.history(summary.id) for summary in log.trees(corpus_id=info.id) if not summary.example
     }

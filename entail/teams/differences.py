@@ -181,7 +181,7 @@ def _missing_conclusion(
         elif below & keys:
             crossing.append(child)
             left = [*own.tree.nodes[child].children, *left]
-    acts = (
+    acts: tuple[Act, ...] = (
         *(Remove(node=child, keep_premises=True) for child in crossing),
         Conclude(node=parent, premises=tuple(premises), text=node.text),
     )

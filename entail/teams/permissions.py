@@ -46,7 +46,7 @@ class Decision:
     message: str = ""
 
 
-def reason_against(actor: str, action: Action) -> sa.ColumnElement[str | None]:
+def reason_against(actor: str, action: Action) -> sa.ColumnElement[Any]:
     """Return the reason against an action as an expression over `pieces`, or over `projects`."""
     rule = RULES[action]
     project_id = pieces.c.project_id if rule.states else projects.c.id

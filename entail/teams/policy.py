@@ -6,24 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from entail.trees.store.copies import REVIEWERS, WRITABLE
+from entail.trees.store.copies import ANNOTATORS, REVIEWERS, WRITABLE
 
 Role = Literal["owner", "reviewer", "annotator", "reader"]
 State = Literal["open", "in progress", "submitted", "in review", "accepted", "sent back"]
-Action = Literal[
-    *("view", "export", "review project", "manage"),
-    *("take", "assign", "release", "submit", "take back", "edit", "comment"),
-    *("review", "accept", "send back", "curate", "agree", "reopen"),
-]
+ProjectAction = Literal["view", "annotate", "export", "oversee", "manage"]
+PieceAction = Literal["take", "assign", "release", "submit", "take back", "edit", "comment"]
+ReviewAction = Literal["review", "accept", "send back", "curate", "agree", "reopen"]
+Action = ProjectAction | PieceAction | ReviewAction
 
 ROLES: tuple[Role, ...] = get_args(Role)
 STATES: tuple[State, ...] = get_args(State)
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 _OWNER: tuple[Role, ...] = ("owner",)
 _REVIEWERS: tuple[Role, ...] = ("owner", "reviewer")
 _ANNOTATORS: tuple[Role, ...] = ("owner", "reviewer", "annotator")
-assert _REVIEWERS == REVIEWERS
+_WRITABLE: tuple[State, ...] = ("in progress", "sent back")
+assert (_REVIEWERS, _ANNOTATORS, _WRITABLE) == (REVIEWERS, ANNOTATORS, WRITABLE)
 
 
 @dataclass(frozen=True)
@@ -47,15 +46,16 @@ class Rule:
 
 RULES: Mapping[Action, Rule] = {
     "view": Rule(ROLES),
+    "annotate": Rule(_ANNOTATORS),
     "export": Rule(_REVIEWERS),
-    "review project": Rule(_REVIEWERS),
+    "oversee": Rule(_REVIEWERS),
     "manage": Rule(_OWNER),
     "take": Rule(_ANNOTATORS, ("open",), to="in progress"),
     "assign": Rule(_OWNER, ("open", "in progress", "sent back"), to="open"),
-    "release": Rule(_ANNOTATORS, WRITABLE, own=True, to="open"),
-    "submit": Rule(_ANNOTATORS, WRITABLE, own=True, to="submitted"),
+    "release": Rule(_ANNOTATORS, _WRITABLE, own=True, to="open"),
+    "submit": Rule(_ANNOTATORS, _WRITABLE, own=True, to="submitted"),
     "take back": Rule(_ANNOTATORS, ("submitted",), own=True, to="in progress"),
-    "edit": Rule(_ANNOTATORS, WRITABLE, own=True),
+    "edit": Rule(_ANNOTATORS, _WRITABLE, own=True),
     "comment": Rule(_ANNOTATORS, STATES, agreed=None),
     "review": Rule(_REVIEWERS, ("submitted",), to="in review"),
     "accept": Rule(_REVIEWERS, ("submitted", "in review"), to="accepted"),

@@ -316,27 +316,37 @@ def _add_hypotheses(connection: sa.Connection, project: Project, premises: list[
     positions = list(range(first, first + len(new)))
     if project.plan.shuffled:
         random.Random(f"{project.id} {first}").shuffle(positions)
-    rows, pieces = [], []
+    rows: list[dict[str, Any]] = []
     for number, (key, premise), position in zip(
         range(first, first + len(new)), new.items(), positions, strict=True
     ):
         # Every so many get the overlap, whenever they are added.
         has_overlap = floor(number * project.plan.share) > floor((number - 1) * project.plan.share)
+        values = {"text": premise.text, "key": key, "position": position, "source": _source(premise)}
         copies = project.plan.overlap if has_overlap else 1
-        source = (
-            {"id": premise.source_id, **dict(premise.extra)} if premise.source_id or premise.extra else None
-        )
-        at_project = {"project_id": project.id, "number": number}
-        values = {"text": premise.text, "key": key, "copies": copies, "position": position, "source": source}
-        rows.append({**at_project, **values})
-        pieces += [
-            {**at_project, "copy": copy, "state": "open", "at": at, "moves": 0}
-            for copy in range(1, copies + 1)
-        ]
+        rows.append({"project_id": project.id, "number": number, "copies": copies, **values})
+    pieces = [
+        {
+            "project_id": project.id,
+            "number": row["number"],
+            "copy": copy,
+            "state": "open",
+            "at": at,
+            "moves": 0,
+        }
+        for row in rows
+        for copy in range(1, row["copies"] + 1)
+    ]
     if rows:
         connection.execute(sa.insert(table), rows)
         connection.execute(sa.insert(schema.pieces), pieces)
     return Addition(tuple(row["number"] for row in rows), len(premises) - len(rows))
+
+
+def _source(premise: Premise) -> dict[str, str | None] | None:
+    """Return the other columns of a hypothesis in its file."""
+    columns = dict(premise.extra)
+    return {"id": premise.source_id, **columns} if premise.source_id or columns else None
 
 
 def _read(connection: sa.Connection, project_id: str) -> Project:

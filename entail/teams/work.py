@@ -19,7 +19,7 @@ from entail.teams.moves import (
     select_pieces,
     tree_of,
 )
-from entail.teams.permissions import PieceId, is_piece, reason_against, require
+from entail.teams.permissions import PieceId, is_piece, require
 from entail.teams.policy import RULES, Action, State
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import insert_trees
@@ -53,13 +53,13 @@ class Work:
         copies of one hypothesis. Of any number of calls at the same moment none gets the piece of another.
         """
         with self._database.writing(wait_seconds=self._database.wait_seconds) as connection:
-            require(connection, actor, "view", project_id)
+            require(connection, actor, "annotate", project_id)
             return self._claim(connection, project_id, actor, _pieces.c.project_id == project_id)
 
     def take(self, piece: PieceId, *, actor: str) -> Piece:
         """Give this piece to an annotator, as `next_piece`."""
         with self._database.writing() as connection:
-            require(connection, actor, "view", piece.project_id)
+            require(connection, actor, "annotate", piece.project_id)
             if claimed := self._claim(connection, piece.project_id, actor, is_piece(piece)):
                 return claimed
             require(connection, actor, "take", piece)
@@ -69,7 +69,7 @@ class Work:
     def _claim(
         self, connection: sa.Connection, project_id: str, actor: str, condition: sa.ColumnElement[bool]
     ) -> Piece | None:
-        name, role = enter(connection, actor), reason_against(actor, "take")
+        name = enter(connection, actor)
         # Two claims of one annotator follow each other, so that the second sees the first.
         own_row = sa.select(schema.authors.c.name).where(schema.authors.c.name == name)
         connection.execute(own_row.with_for_update(key_share=True))
@@ -77,12 +77,10 @@ class Work:
         if (hours := connection.scalar(idle.where(_projects.c.archived_at.is_(None)))) is None:
             raise TeamError("refused: the project is archived; an owner can restore it", reason="state")
         ended = _lease_ended(datetime.now(UTC) - timedelta(hours=hours))
-        open_to_all = (_pieces.c.copy > 0) & sa.or_(role.is_(None), ended)
-        if is_signed_in(actor):
-            open_to_all &= is_member(_pieces.c.project_id, actor, RULES["take"].roles)
+        free = (_pieces.c.copy > 0) & sa.or_(_pieces.c.state == "open", ended)
         own = sa.func.coalesce(is_person(_pieces.c.assignee, actor), sa.false())
         query = select_pieces().order_by(None)
-        query = query.where(condition, open_to_all, own | _pieces.c.assignee.is_(None), ~_spoilt(actor, name))
+        query = query.where(condition, free, own | _pieces.c.assignee.is_(None), ~_spoilt(actor, name))
         query = query.order_by(own.desc(), _hypotheses.c.position, _pieces.c.copy)
         row = connection.execute(query.limit(1).with_for_update(of=_pieces, skip_locked=True)).first()
         if row is None:

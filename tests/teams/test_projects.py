@@ -61,7 +61,7 @@ def test_a_shuffled_project_hands_out_in_another_order(team: Team) -> None:
 @pytest.mark.parametrize("settings", [{"overlap": 0}, {"share": 1.5}, {"idle_hours": 0}, {"overlap": 21}])
 def test_a_plan_out_of_range_is_refused(settings: dict[str, float]) -> None:
     with pytest.raises(TeamError):
-        Plan(**settings)  # type: ignore[arg-type]
+        Plan(**settings)
 
 
 def test_names_of_projects_differ(team: Team) -> None:

@@ -194,7 +194,7 @@ class TreeLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._views: dict[tuple[str, bool], Self] = {}
+        self._views: dict[tuple[str | None, bool], Self] = {}
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -210,9 +210,12 @@ class TreeLog:
     def _require_editable(self, tree_id: str) -> None:
         """Refuse changes to a tree; every tree of a writable database can be changed."""
 
-    def viewed_by(self, viewer: str) -> Self:
-        """Return the same log as an author sees it; with `SignedIn("")`, as one who did not sign in."""
-        key = (viewer, is_signed_in(viewer))
+    def viewed_by(self, viewer: str | None) -> Self:
+        """Return the same log as an author sees it.
+
+        `None` sees what may leave the project, `SignedIn("")` is a visitor where others sign in.
+        """
+        key = (viewer, viewer is not None and is_signed_in(viewer))
         if key not in self._views:
             view = copy.copy(self)
             view._viewer = viewer

@@ -49,13 +49,15 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
     neither, nor do pairs that are judged both ways.
     """
     ids = (summary.id for summary in _own_trees(log, corpus_id))
+    log = log.viewed_by(None)
     trees = [(tree_id, history.tree) for tree_id, history in log.histories(ids)]
     pairs = chain.from_iterable(_pairs_of(log, tree_id, tree) for tree_id, tree in trees)
     return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for _, tree in trees))
 
 
 def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
-    return log.trees(corpus_id=corpus_id, archived=None, examples=False)
+    """Return the trees that a training may learn from: none that annotators must not see of each other."""
+    return log.viewed_by(None).trees(corpus_id=corpus_id, archived=None, examples=False)
 
 
 def _pairs_of(log: TreeLog, tree_id: str, tree: Tree) -> Iterator[JudgedPair]:

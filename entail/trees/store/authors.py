@@ -228,7 +228,7 @@ class Authors:
             return [Presence(*row) for row in connection.execute(query)]
 
 
-def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:
+def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any, Any] | None:
     same = (authors.c.issuer == identity.issuer) & (authors.c.subject == identity.subject)
     columns = (authors.c.name, authors.c.called, authors.c.email)
     return connection.execute(sa.select(*columns).where(same)).first()
@@ -239,8 +239,8 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
     typed = _find_name(connection, identity.name, typed=True) if adopt else None
     name = str(author.name) if author is not None else typed
     called = _free(connection, identity.name, exempt=name)
-    vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called}
-    vouch["email"] = (identity.email or "")[:LONGEST_SUBJECT] or None
+    email = identity.email if len(identity.email or "") <= LONGEST_SUBJECT else None
+    vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called, "email": email}
     if name is not None:
         connection.execute(sa.update(authors).where(authors.c.name == name).values(vouch))
         return name

@@ -17,6 +17,9 @@ from entail.trees.store.schema import authors, copies, hypotheses, members, piec
 REVIEWERS = ("owner", "reviewer")
 """Roles that see the copies of all annotators, unless they annotate the same hypothesis."""
 
+ANNOTATORS = (*REVIEWERS, "annotator")
+"""Roles that may have pieces of their own."""
+
 WRITABLE = ("in progress", "sent back")
 """States in which a tree can be changed."""
 
@@ -85,7 +88,7 @@ def hides_work(
     if viewer is None:
         return secret
     reviews = is_member(project_id, viewer, REVIEWERS) & ~is_annotator(project_id, number, viewer)
-    condition = secret & ~reviews
+    condition: sa.ColumnElement[bool] = secret & ~reviews
     if enforced:
         condition = sa.or_(condition, ~is_member(project_id, viewer))
     return (sa.func.coalesce(work.c.annotator, "") != viewer) & condition
@@ -109,13 +112,14 @@ def require_writable(connection: sa.Connection, tree_id: str, author: str, *, en
     query = query.where(copies.c.tree_id == tree_id).with_for_update(of=pieces)
     if (piece := connection.execute(query).first()) is None:
         return
-    if piece.copy == 0:
-        role = sa.select(is_member(sa.literal(piece.project_id), author, REVIEWERS))
-        if enforced and not connection.scalar(role):
-            raise TeamError("not saved: an agreed tree is curated by reviewers and owners", reason="role")
-    elif author != piece.writer:
+    roles = ANNOTATORS if piece.copy else REVIEWERS
+    role = sa.select(is_member(sa.literal(piece.project_id), author, roles))
+    if enforced and not connection.scalar(role):
+        message = f"not saved: this tree is for the roles {', '.join(roles)}; ask an owner of the project"
+        raise TeamError(message, reason="role")
+    if piece.copy and author != piece.writer:
         raise TeamError(f"not saved: this copy is {piece.writer}'s, who alone changes it", reason="own")
-    elif piece.annotator != author:
+    if piece.copy and piece.annotator != author:
         holder = f"{piece.annotator} has it now" if piece.annotator else "it is open to all"
         raise TeamError(
             f"not saved: your lease of this piece has ended, and {holder}; what you wrote before is kept. "
