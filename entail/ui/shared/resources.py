@@ -14,6 +14,7 @@ from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
+from entail.teams.curation import Curation
 from entail.teams.projects import Projects
 from entail.teams.work import Work
 from entail.trees.installation.demo import open_shown
@@ -52,6 +53,11 @@ class Workspace:
     def work(self) -> Work:
         """Pieces of the projects."""
         return Work(self.database)
+
+    @cached_property
+    def curation(self) -> Curation:
+        """Agreed trees, as the viewer of the log may make them."""
+        return Curation(self.database, self.log)
 
     @property
     def accepts_trees(self) -> bool:
