@@ -111,6 +111,7 @@ def test_copies_are_compared_and_an_agreed_tree_is_made(
     assert not page.exception
     agreed = next(p for p in shared.work.pieces(project.id, actor="Ada") if p.id.copy == 0)
     assert agreed.state == "accepted"
-    texts = {node.text for node in shared.log.viewed_by("Ada").history(str(agreed.tree_id)).tree.nodes.values()}
+    tree = shared.log.viewed_by("Ada").history(str(agreed.tree_id)).tree
+    texts = {node.text for node in tree.nodes.values()}
     assert texts > {"snow is cold", "snow is ice"}
     assert len(texts) == 3

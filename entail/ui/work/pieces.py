@@ -51,10 +51,8 @@ def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
                     icon=":material/done_all:",
                 )
         words = [f"{badge(state)} {counts[state]:,}" for state in STATES if counts.get(state)]
-        st.markdown(" ".join(words) or "No hypotheses yet.", width="content")
-    if total:
-        done = counts.get("accepted", 0)
-        st.progress(done / total, text=f"{done:,} of {total:,} accepted")
+        done = f" {counts.get('accepted', 0) / total:.0%} accepted" if total else ""
+        st.markdown((" ".join(words) or "No hypotheses yet.") + done, width="content")
 
 
 def draw_own(shared: Workspace, author: str | None, project: Project) -> None:

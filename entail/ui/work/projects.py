@@ -15,6 +15,9 @@ from entail.ui.shared.resources import Workspace
 _KEY = "project"
 """Session key and address of the project on the screen."""
 
+_BEGUN = "project_begun"
+"""Session key: whether the form of a new project is open."""
+
 NOT_ENFORCED = "Nobody signs in here, so everybody can do what a role would allow."
 
 
@@ -42,12 +45,20 @@ def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:
     if shared.database.read_only:
         is_locked_in_demo("no project can begin")
         return
-    if st.button("New project", icon=":material/add:", type="primary" if primary else "secondary"):
-        _begin(shared, author)
+    if not st.session_state.get(_BEGUN):
+        kind = "primary" if primary else "secondary"
+        st.button("New project", icon=":material/add:", type=kind, on_click=_show_form, args=(True,))
+        return
+    with st.container(border=True, key="begin"):
+        _draw_form(shared, author)
 
 
-@st.dialog("New project", width="medium")
-def _begin(shared: Workspace, author: str | None) -> None:
+def _show_form(shown: bool) -> None:
+    st.session_state[_BEGUN] = shown
+
+
+def _draw_form(shared: Workspace, author: str | None) -> None:
+    st.markdown("**New project**")
     if author is None:
         ask_name("project")
         author = st.session_state.get("author")
@@ -73,7 +84,9 @@ def _begin(shared: Workspace, author: str | None) -> None:
                 shared.projects.write_guidelines(project.id, guidelines, actor=author)
             st.session_state[_KEY] = st.query_params[_KEY] = project.id
             st.session_state["work_notice"] = describe_addition(addition)
+            _show_form(False)
             st.rerun()
+    st.button("Cancel", type="tertiary", on_click=_show_form, args=(False,), key="cancel_project")
 
 
 def draw_addition(shared: Workspace, author: str, project: Project) -> None:
