@@ -8,16 +8,16 @@ leaves that all have, and conclusions over them that all draw.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from entail.data.records import Premise
-from entail.data.text import fold
+from entail.data.text import fold, premise_key
 from entail.teams.shapes import Clade, leaf_keys
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, GivenNode, Remove, Write
-from entail.trees.log.tree import ROOT, Node, Tree
+from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
 
 Kind = Literal["premise", "conclusion", "wording"]
 
@@ -78,6 +78,11 @@ class Difference:
     acts: tuple[Act, ...]
 
     @property
+    def key(self) -> str:
+        """Key of what differs, wherever the agreed tree would have it."""
+        return premise_key(f"{self.kind}: {self.text}")
+
+    @property
     def replaces(self) -> tuple[str, ...]:
         """Conclusions of the agreed tree that go, as theirs cross it."""
         return tuple(act.node for act in self.acts if isinstance(act, Remove))
@@ -136,6 +141,36 @@ def differences(agreed: Tree, copies: Sequence[Tree]) -> list[Difference]:
             holders = {**before.copies, **difference.copies} if before else difference.copies
             joined[key] = replace(difference, copies=holders)
     return sorted(joined.values(), key=lambda difference: -len(difference.copies))
+
+
+def take_whole(agreed: Tree, copy: Tree) -> list[Act]:
+    """Return the acts that turn the agreed tree into a copy; its rejections are not taken."""
+    acts: list[Act] = []
+
+    def do(*following: Act) -> Tree:
+        builder, seq = TreeBuilder(agreed), agreed.seq + len(acts)
+        for number, act in enumerate(following, start=1):
+            builder.apply(act, seq=seq + number, author="")
+        acts.extend(following)
+        return builder.freeze(seq=agreed.seq)
+
+    theirs = Leaves(copy)
+    clades = {theirs.of[node.id] for node in theirs.conclusions}
+    while foreign := next(_foreign(Leaves(agreed), theirs.all, clades), None):
+        agreed = do(foreign)
+    while rest := differences(agreed, [copy]):
+        agreed = do(*rest[0].acts)
+    return acts
+
+
+def _foreign(own: Leaves, leaves: Clade, clades: Collection[Clade]) -> Iterator[Act]:
+    """Yield the removals of leaves, then of conclusions, that a copy does not have."""
+    for key, node in own.nodes.items():
+        if key not in leaves:
+            yield Remove(node=node.id)
+    for node in own.conclusions:
+        if own.of[node.id] not in clades:
+            yield Remove(node=node.id, keep_premises=True)
 
 
 def _lacking(own: Leaves, copy: Leaves, number: int) -> Iterator[Difference]:

@@ -119,6 +119,13 @@ class Work:
         """Return the number of pieces by state, of those that an actor may see."""
         return Counter(piece.state for piece in self.pieces(project_id, actor=actor))
 
+    def review_queue(self, project_id: str, *, actor: str) -> list[Piece]:
+        """Return the pieces that wait for a reviewer, those first that wait longest; none of their own."""
+        pieces = self.pieces(project_id, actor=actor, states=("submitted", "in review"))
+        with self._database.reading() as connection:
+            require(connection, actor, "oversee", project_id)
+        return sorted((piece for piece in pieces if piece.annotator != actor), key=lambda piece: piece.at)
+
     def piece_of(self, tree_id: str) -> Piece | None:
         """Return the piece that a tree is a copy of, None if it belongs to no project."""
         columns = (_copies.c[name] for name in PieceId._fields)

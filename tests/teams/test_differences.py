@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.data.text import premise_key
-from entail.teams.differences import Leaves, consensus, differences
+from entail.teams.differences import Leaves, consensus, differences, take_whole
 from entail.teams.shapes import Shape
 from entail.trees.log.acts import Act, Conclude, Create, GivenNode, Remove
 from entail.trees.log.rules import check, check_create
@@ -157,3 +157,15 @@ def test_equal_copies_agree_on_all(copy: tuple[Nested, ...]) -> None:
     agreed = created(consensus(trees))
     assert not differences(agreed, trees)
     assert Shape.of_tree(agreed) == Shape.of_tree(trees[0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(nested(), nested(), nested())
+def test_a_whole_copy_takes_the_place_of_the_agreed_tree(
+    first: tuple[Nested, ...], second: tuple[Nested, ...], third: tuple[Nested, ...]
+) -> None:
+    trees = [tree_of(*copy, wording=wording) for copy, wording in ((first, "so"), (second, "hence"))]
+    agreed = created(consensus([*trees, tree_of(*third)]))
+    result = applied(agreed, take_whole(agreed, trees[1]))
+    assert Shape.of_tree(result) == Shape.of_tree(trees[1])
+    assert not differences(result, trees[1:])

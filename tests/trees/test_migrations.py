@@ -91,8 +91,19 @@ def decompose(
         connection.execute(sa.update(schema.corpora).values(count=live))
         connection.execute(sa.text("DROP INDEX ix_premises_corpus_id_retired_position"))
         connection.execute(sa.text(f"DROP INDEX IF EXISTS {INDEX}"))
-        for table in ("moves", "copies", "pieces", "hypotheses", "members", "guidelines", "projects"):
-            connection.execute(sa.text(f"DROP TABLE {table}"))
+        for name in [
+            "choices",
+            "comments",
+            "versions",
+            "moves",
+            "copies",
+            "pieces",
+            "hypotheses",
+            "members",
+            "guidelines",
+            "projects",
+        ]:
+            connection.execute(sa.text(f"DROP TABLE {name}"))
         connection.execute(sa.text("ALTER TABLE authors DROP COLUMN email"))
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
 

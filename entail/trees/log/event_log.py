@@ -8,7 +8,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -24,12 +24,14 @@ from entail.trees.log.acts import (
     Create,
     Event,
     Evidence,
+    Redo,
+    Undo,
     act_to_json,
     evidence_to_json,
     parse_act,
 )
 from entail.trees.log.replay import History, replay
-from entail.trees.log.rules import check_create
+from entail.trees.log.rules import check, check_create
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.copies import hides, require_own, require_writable
@@ -268,20 +270,42 @@ class TreeLog:
             ConflictError: If a later event conflicts with the act; nothing is saved.
             ActError: If the act is invalid on the current tree.
         """
+        return self.act_all(tree_id, [act], author=author, base=base, evidence=evidence)
 
-        def decide(history: History, _author: str) -> AnyAct:
-            history.check_current(act, base=base)
-            return act
+    def act_all(
+        self,
+        tree_id: str,
+        acts: Sequence[Act],
+        *,
+        author: str,
+        base: int,
+        evidence: Evidence | None = None,
+        note: Callable[[sa.Connection, Sequence[Event]], None] | None = None,
+    ) -> History:
+        """Save acts that belong together, all or none; raises as `act`.
 
-        return self._append(tree_id, author, decide, evidence)
+        Args:
+            tree_id: The tree.
+            acts: The acts; a later one may build on those before.
+            author: Who made them.
+            base: Version that the author saw.
+            evidence: Evidence of the last one.
+            note: Writes what else belongs to the events, in the same transaction.
+        """
+
+        def decide(history: History, _author: str) -> Sequence[Act]:
+            history.check_current(acts[0], base=base)
+            return acts
+
+        return self._append(tree_id, author, decide, evidence, note)
 
     def undo(self, tree_id: str, *, author: str) -> History:
         """Undo the author's last act; raise `UndoError` if there is none, or a later act depends on it."""
-        return self._append(tree_id, author, History.plan_undo)
+        return self._append(tree_id, author, lambda history, name: [history.plan_undo(name)])
 
     def redo(self, tree_id: str, *, author: str) -> History:
         """Redo the act that the author undid last; raises as `undo`."""
-        return self._append(tree_id, author, History.plan_redo)
+        return self._append(tree_id, author, lambda history, name: [history.plan_redo(name)])
 
     def evidence(self, tree_id: str) -> Mapping[int, Evidence]:
         """Return the evidence of the judgements by seq, without what is damaged."""
@@ -324,21 +348,28 @@ class TreeLog:
         self,
         tree_id: str,
         author: str,
-        decide: Callable[[History, str], AnyAct],
+        decide: Callable[[History, str], Sequence[AnyAct]],
         evidence: Evidence | None = None,
+        note: Callable[[sa.Connection, Sequence[Event]], None] | None = None,
     ) -> History:
         self._require_editable(tree_id)
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id, lock=True)
             name = enter(connection, author)
             require_writable(connection, tree_id, name, enforced=is_signed_in(author))
-            history = self._current(connection, tree_id)
-            act = decide(history, name)
-            # Times are monotonic even if a clock was set back or another machine's differs.
-            at = max(datetime.now(UTC), history.events[-1].at)
-            event = Event(seq=history.seq + 1, author=name, at=at, act=act, verified=is_signed_in(author))
-            after = history.extend([event])
-            connection.execute(sa.insert(schema.events).values(_row(tree_id, event, evidence)))
+            before = after = self._current(connection, tree_id)
+            for act in decide(before, name):
+                if after is not before and not isinstance(act, Undo | Redo):
+                    check(after.tree, act)
+                # Times are monotonic even if a clock was set back or another machine's differs.
+                at = max(datetime.now(UTC), after.events[-1].at)
+                event = Event(seq=after.seq + 1, author=name, at=at, act=act, verified=is_signed_in(author))
+                after = after.extend([event])
+            new = after.events[before.seq :]
+            rows = [_row(tree_id, event, evidence if event is new[-1] else None) for event in new]
+            connection.execute(sa.insert(schema.events), rows)
+            if note is not None:
+                note(connection, new)
             connection.execute(
                 sa.update(schema.trees).where(schema.trees.c.id == tree_id).values(summarise(after))
             )

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0007"
+REVISION = "0008"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -272,4 +272,47 @@ moves = Table(
     Column("at", Utc, nullable=False),
     _verified(),
     sa.ForeignKeyConstraint(_PIECE, _PIECES, name="fk_moves_piece"),
+)
+
+choices = Table(
+    "choices",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("choice", String(8), nullable=False),
+    Column("difference", String(16)),
+    Column("holders", JSON, nullable=False),  # trees that have what was chosen
+    Column("first_seq", Integer),
+    Column("last_seq", Integer),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    _verified(),
+)
+
+comments = Table(
+    "comments",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("thread", Integer, nullable=False),  # number of its first comment
+    Column("about", String(10), nullable=False),
+    Column("node", String(40)),
+    Column("key", String(16)),
+    Column("text", Text, nullable=False),
+    Column("mentions", JSON, nullable=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    _verified(),
+    Column("resolved_at", Utc),
+    _author("resolved_by"),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    Column("name", String(100), primary_key=True),
+    Column("seq", Integer, nullable=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
 )

@@ -1,0 +1,103 @@
+"""Comments: threads, mentions, and who sees them."""
+
+import pytest
+
+from entail.errors import TeamError, UnknownTreeError
+from entail.teams.comments import Anchor, Comments
+from entail.trees.log.acts import Create
+from tests.teams.conftest import Team
+
+
+@pytest.fixture
+def comments(team: Team) -> Comments:
+    return Comments(team.database)
+
+
+@pytest.fixture
+def tree_id(team: Team) -> str:
+    return team.log.create(Create(hypothesis="ice melts"), author="Ann")
+
+
+def test_threads_are_about_something_and_get_replies(comments: Comments, tree_id: str) -> None:
+    anchor = Anchor("candidate", "n1", "0123456789abcdef")
+    first = comments.add(tree_id, " why not? ", actor="Rita", anchor=anchor)
+    comments.add(tree_id, "nice", actor="Rita")
+    comments.add(tree_id, "since it is wet", actor="Ann", thread=first)
+    on_candidate, on_tree = comments.threads(tree_id, actor="Bob")
+    assert on_candidate.anchor == anchor
+    assert [(c.author, c.text) for c in on_candidate.comments] == [
+        ("Rita", "why not?"),
+        ("Ann", "since it is wet"),
+    ]
+    assert (on_tree.anchor.about, len(on_tree.comments)) == ("tree", 1)
+
+
+def test_a_resolved_thread_is_opened_by_a_reply(comments: Comments, tree_id: str) -> None:
+    first = comments.add(tree_id, "why?", actor="Rita")
+    comments.resolve(tree_id, first, actor="Ann")
+    (thread,) = comments.threads(tree_id, actor="Ann")
+    assert (thread.resolved_by, thread.resolved_at is not None) == ("Ann", True)
+    assert comments.open_counts(actor="Ann") == {}
+    comments.add(tree_id, "no", actor="Rita", thread=first)
+    assert comments.open_counts(actor="Ann") == {tree_id: 1}
+    comments.resolve(tree_id, first, actor="Ann")
+    comments.resolve(tree_id, first, actor="Ann", resolved=False)
+    assert comments.threads(tree_id, actor="Ann")[0].resolved_by is None
+
+
+def test_mentions_are_of_authors(team: Team, comments: Comments, tree_id: str) -> None:
+    for name in ("Ann Lee", "Bob", "Cid"):
+        team.log.create(Create(hypothesis="h"), author=name)
+    number = comments.add(tree_id, "@ann lee and @BOB, see @nobody, me@cid.example", actor="Rita")
+    (thread,) = comments.threads(tree_id, actor="Rita")
+    assert thread.comments[0].mentions == ("Ann Lee", "Bob")
+    assert [t.number for t in comments.mentioning("Ann Lee")] == [number]
+    assert comments.mentioning("Ann") == []
+    comments.resolve(tree_id, number, actor="Bob")
+    assert comments.mentioning("Bob") == []
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * 10_001])
+def test_a_comment_has_a_text_of_some_length(comments: Comments, tree_id: str, text: str) -> None:
+    with pytest.raises(TeamError):
+        comments.add(tree_id, text, actor="Ann")
+
+
+def test_an_unknown_thread_or_tree_is_refused(comments: Comments, tree_id: str) -> None:
+    number = comments.add(tree_id, "why?", actor="Ann")
+    reply = comments.add(tree_id, "so", actor="Ann", thread=number)
+    for thread in (reply, 9):
+        with pytest.raises(TeamError):
+            comments.resolve(tree_id, thread, actor="Ann")
+    with pytest.raises(UnknownTreeError):
+        comments.add("12345678", "why?", actor="Ann")
+
+
+def test_comments_on_a_hidden_copy_are_hidden(team: Team, comments: Comments) -> None:
+    project = team.start("ice melts", overlap=2, members={"Rita": "reviewer"})
+    ann, bob = team.next(project, "Ann"), team.next(project, "Bob")
+    comments.add(ann.tree_id or "", "@Bob is wrong", actor="Rita")
+    assert len(comments.threads(ann.tree_id or "", actor="Ann")) == 1
+    assert comments.threads(ann.tree_id or "", actor="Bob") == []
+    assert comments.mentioning("Bob") == []
+    assert comments.open_counts(actor="Bob") == {}
+    with pytest.raises(UnknownTreeError):
+        comments.add(ann.tree_id or "", "me too", actor="Bob")
+    for piece in (ann, bob):
+        team.work.move(piece.id, "submit", actor=piece.annotator or "")
+    assert len(comments.mentioning("Bob")) == 1
+    assert [piece.id for piece in team.work.review_queue(project.id, actor="Rita")] == [ann.id, bob.id]
+
+
+def test_readers_do_not_comment(team: Team, comments: Comments) -> None:
+    rex, ann = team.sign_in("Rex"), team.sign_in("Ann")
+    project = team.start("ice melts", members={"Rex": "reader", "Ann": "annotator"})
+    tree_id = team.next(project, ann).tree_id or ""
+    comments.add(tree_id, "mine", actor=ann)
+    assert len(comments.threads(tree_id, actor=rex)) == 1
+    with pytest.raises(TeamError) as refusal:
+        comments.add(tree_id, "hm", actor=rex)
+    assert refusal.value.reason == "role"
+    for actor in (rex, ann):
+        with pytest.raises(TeamError):
+            team.work.review_queue(project.id, actor=actor)
