@@ -11,7 +11,7 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Write
 from entail.trees.log.tree import ROOT
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, keys, named, opened, said, settled
+from tests.ui.conftest import by, keys, named, on_tree, opened, said, settled
 
 TEXTS = ("snow is cold", "rain is wet")
 
@@ -53,12 +53,12 @@ def test_a_project_is_made_from_typed_hypotheses(app: AppTest, shared: Workspace
 
 
 def test_next_opens_a_tree_that_submission_locks(app: AppTest, shared: Workspace, project: Project) -> None:
-    app.session_state["retriever"] = "tfidf"
     page = opened(by(app, "Bo"), "pages/Work.py")
-    page = settled(page.button(key="next_piece").click().run())
+    page = page.button(key="next_piece").click().run()
     (piece,) = shared.work.pieces(project.id, actor="Bo", mine=True)
     assert (piece.hypothesis, piece.state) == ("snow is cold", "in progress")
     assert page.session_state["tree"] == piece.tree_id
+    page = on_tree(app, str(piece.tree_id), author="Bo")
     assert not page.button(key="tool-write").disabled
     page = settled(page.button(key="piece_move").click().run())
     assert shared.work.piece_of(str(piece.tree_id)).state == "submitted"  # type: ignore[union-attr]
