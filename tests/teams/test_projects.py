@@ -1,11 +1,16 @@
 """Projects: settings, hypotheses, members, guidelines."""
 
+from pathlib import Path
+
 import pytest
 
 from entail.data.records import Corpus
 from entail.errors import ActError, CorpusError, FormatError, TeamError
+from entail.teams.comments import Comments
 from entail.teams.projects import Plan, read_hypotheses
+from entail.trees.installation.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 from tests.teams.conftest import Team
 
 
@@ -136,3 +141,19 @@ def test_an_archived_project_keeps_its_work(team: Team) -> None:
     assert team.next(project, "Bob").hypothesis == "bees fly"
     with pytest.raises(TeamError):
         team.log.archive(piece.tree_id or "", author="Ann")
+
+
+def test_a_backup_holds_projects_and_keeps_copies_hidden(team: Team, tmp_path: Path) -> None:
+    project = team.start("ice melts", overlap=2, members={"Rita": "reviewer"})
+    piece = team.next(project, "Ann")
+    Comments(team.database).add(piece.tree_id or "", "why?", actor="Rita")
+    backup(tmp_path / "backup.zip", url=team.database.url)
+    url = f"sqlite:///{tmp_path / 'restored.db'}"
+    restore(tmp_path / "backup.zip", url=url)
+    restored = Team(open_database(url))
+    assert restored.projects.projects("Olga") == team.projects.projects("Olga")
+    assert restored.work.pieces(project.id, actor="Olga") == team.work.pieces(project.id, actor="Olga")
+    assert restored.work.moves(piece.id, actor="Ann") == team.work.moves(piece.id, actor="Ann")
+    assert restored.log.trees() == []
+    assert restored.log.viewed_by("Ann").summary(piece.tree_id or "").seq == 1
+    assert restored.next(project, "Bob").id.copy == 2

@@ -29,6 +29,7 @@ from entail.trees.log.acts import (
     Reject,
     Remove,
     Reorder,
+    Restore,
     ShownCandidate,
     Undo,
     Write,
@@ -52,6 +53,7 @@ EVERY_ACT = [
     Remove(node="n2", keep_premises=True),
     Reorder(node="n1", order=("n3", "n2")),
     Move(node="n2", parent="n3"),
+    Restore(seq=2),
     Undo(seq=2),
     Redo(seq=2),
 ]

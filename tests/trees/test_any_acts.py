@@ -27,6 +27,7 @@ from entail.trees.log.acts import (
     Reject,
     Remove,
     Reorder,
+    Restore,
     Write,
     act_to_json,
     parse_act,
@@ -66,6 +67,8 @@ def acts_on(draw: st.DrawFn, tree: Tree) -> Act:
             return Remove(node=node, keep_premises=draw(st.booleans()))
         case "reorder" if len(children) > 1:
             return Reorder(node=node, order=tuple(draw(st.permutations(children))))
+        case "restore":
+            return Restore(seq=draw(st.integers(1, tree.seq)))
         case "move":
             return Move(node=node, parent=draw(nodes))
         case _:

@@ -119,6 +119,14 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Return of the whole tree to its state after the act with this seq."""
+
+    kind: ClassVar[str] = "restore"
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
     """Undo of the author's act of this seq."""
 
@@ -137,14 +145,28 @@ class Redo:
 TypedAct = Write | Conclude | Edit
 """Act that carries a sentence which its author typed."""
 
-Act = Create | Accept | Reject | Finish | TypedAct | Remove | Reorder | Move
+Act = Create | Accept | Reject | Finish | TypedAct | Remove | Reorder | Move | Restore
 """Act that changes a tree directly."""
 
 AnyAct = Act | Undo | Redo
 
 _ACTS: dict[str, type[AnyAct]] = {
     act.kind: act
-    for act in (Create, Accept, Reject, Finish, Write, Conclude, Edit, Remove, Reorder, Move, Undo, Redo)
+    for act in (
+        Create,
+        Accept,
+        Reject,
+        Finish,
+        Write,
+        Conclude,
+        Edit,
+        Remove,
+        Reorder,
+        Move,
+        Restore,
+        Undo,
+        Redo,
+    )
 }
 
 
@@ -272,6 +294,8 @@ def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
             return f"reordered premises of {node(parent)}"
         case Move(node=moved, parent=parent):
             return f"moved {node(moved)} below {node(parent)}"
+        case Restore(seq=seq):
+            return f"restored the tree after act {seq}"
         case Undo(seq=seq):
             return f"undid act {seq}"
         case Redo(seq=seq):

@@ -169,6 +169,12 @@ def insert_trees(
     return [tree["id"] for tree in trees]
 
 
+def _select_visible(viewer: str | None) -> sa.Select[Any]:
+    """Return the query of the trees that a viewer sees."""
+    enforced = viewer is not None and is_signed_in(viewer)
+    return sa.select(schema.trees).where(~hides(schema.trees.c.id, viewer, enforced=enforced))
+
+
 def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[str, Any]:
     return {
         "tree_id": tree_id,
@@ -192,10 +198,9 @@ class TreeLog:
     cannot be read or written.
     """
 
-    _viewer: str | None = None
-
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._visible = _select_visible(None)
         self._views: dict[tuple[str | None, bool], Self] = {}
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._lock = threading.Lock()
@@ -220,13 +225,9 @@ class TreeLog:
         key = (viewer, viewer is not None and is_signed_in(viewer))
         if key not in self._views:
             view = copy.copy(self)
-            view._viewer = viewer
+            view._visible = _select_visible(viewer)
             self._views[key] = view
         return self._views[key]
-
-    def _hides(self, tree_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-        viewer = self._viewer
-        return hides(tree_id, viewer, enforced=viewer is not None and is_signed_in(viewer))
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -323,8 +324,7 @@ class TreeLog:
     ) -> list[TreeSummary]:
         """Return the trees of one corpus or all, the last changed first, archived or not (None: both)."""
         trees = schema.trees.c
-        query = sa.select(schema.trees).order_by(trees.changed_at.desc(), trees.hypothesis, trees.id)
-        query = query.where(~self._hides(trees.id))
+        query = self._visible.order_by(trees.changed_at.desc(), trees.hypothesis, trees.id)
         if archived is not None:
             query = query.where(trees.archived_at.is_not(None) if archived else trees.archived_at.is_(None))
         if not examples:
@@ -395,8 +395,8 @@ class TreeLog:
 
     def _tree_row(self, connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
         """Return the row of a tree if the viewer sees it, or locked, for `require_writable` to decide on."""
-        query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
-        query = query.with_for_update() if lock else query.where(~self._hides(schema.trees.c.id))
+        query = sa.select(schema.trees).with_for_update() if lock else self._visible
+        query = query.where(schema.trees.c.id == tree_id)
         if row := _TREE_ID.fullmatch(tree_id) and connection.execute(query).first():
             return row
         raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
-from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write, describe
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Restore, Undo, Write, describe
 from entail.trees.log.rules import Footprint, check, footprint
 from entail.trees.log.tree import ROOT, Tree, TreeBuilder
 
@@ -273,7 +273,10 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
             check(before, act)
         try:
             footprints[event.seq] = footprint(before, act, seq=event.seq)
-            builder.apply(act, seq=event.seq, author=event.author)
+            if isinstance(act, Restore):
+                builder = TreeBuilder(_past((*history.events, *events), event.seq, act))
+            else:
+                builder.apply(act, seq=event.seq, author=event.author)
         except (ActError, LookupError, TypeError, ValueError) as error:
             raise TreeError(
                 f"act {event.seq} ({act.kind!r}) does not fit the tree before it ({error})"
@@ -285,6 +288,12 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
         out_of_force=history.out_of_force,
         texts=texts,
     )
+
+
+def _past(events: Sequence[Event], seq: int, act: Restore) -> Tree:
+    if not 1 <= act.seq < seq:
+        raise ActError(f"expected an act from 1 to {seq - 1} to restore, found {act.seq}")
+    return replay(events[: act.seq]).tree
 
 
 def _new_texts(act: Act, seq: int) -> dict[str, str]:

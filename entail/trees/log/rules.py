@@ -78,6 +78,8 @@ def check(tree: Tree, act: acts.Act) -> None:
                 raise ActError("the premises are already in this order")
         case acts.Move(node=node, parent=parent):
             _check_move(tree, node, parent)
+        case acts.Restore():
+            pass  # that there was such an act, the log knows
 
 
 def check_create(act: acts.Create) -> None:
@@ -197,7 +199,7 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
     new = _aspects(f"n{seq}")
     reads: set[Fact] = set()
     writes: set[Fact] = set()
-    if not isinstance(act, acts.Create):
+    if not isinstance(act, acts.Create | acts.Restore):
         reads.add(("node", act.node))
     match act:
         case acts.Create(nodes=nodes):
@@ -241,6 +243,12 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
             withdrawn = _withdrawn(tree, parent, [node])
             reads |= withdrawn
             writes |= withdrawn
+        case acts.Restore():
+            writes |= {
+                fact for id in tree.nodes for fact in (*_aspects(id), ("judged", id), ("finished", id))
+            }
+            writes |= {("judgement", *key) for key in tree.judgements}
+            reads |= writes
     return Footprint(frozenset(reads), frozenset(writes))
 
 
