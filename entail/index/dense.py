@@ -10,7 +10,7 @@ import numpy as np
 from entail.data.records import Corpus
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
-from entail.index.engines import ReadVectors, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, ReadVectors, VectorIndex, engine_of
 from entail.index.flat import FlatEngine, VersionedIndex
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_k
@@ -136,21 +136,16 @@ def build_dense(
     progress: ProgressCallback | None = None,
 ) -> DenseIndex:
     """Return the index of a corpus by the engine of the settings; premises without a vector are encoded."""
-    rows.encode(progress=progress)
-    space = _space(encoder, rows.corpus)
-    vectors = engine_of(space).build(
-        space, rows.numbers, rows.vectors, corpus_hash=rows.corpus.hash, progress=progress
-    )
+    premises = PremiseVectors(encoder.premise_revision, encoder.dimension, rows.numbers, rows.vectors)
+    engine = engine_of(premises)
+    rows.encode(engine.lacking(premises), progress=progress)
+    vectors = engine.build(premises, progress)
     return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=queries)
 
 
 def reader_of(vectors: VectorIndex, rows: PremiseRows) -> ReadVectors:
     """Return the fastest reader of vectors: that of an index in memory, else that of the store."""
     return vectors.read if isinstance(vectors, VersionedIndex) else rows.vectors
-
-
-def _space(encoder: Encoder, corpus: Corpus) -> VectorSpace:
-    return VectorSpace(revision=encoder.premise_revision, dimension=encoder.dimension, count=len(corpus))
 
 
 def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:
@@ -164,5 +159,7 @@ def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:
         raise RetrievalError(
             "expected finite premise vectors, found NaN or infinity; encode the corpus again"
         )
-    space, numbers = _space(encoder, corpus), corpus.numbers
-    return FlatEngine().build(space, numbers, vectors.__getitem__, corpus_hash=corpus.hash)
+    read = vectors.__getitem__
+    return FlatEngine().build(
+        PremiseVectors(encoder.premise_revision, encoder.dimension, corpus.numbers, read)
+    )

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
+from entail.index.engines import Engine, Numbers, PremiseVectors, ReadVectors
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
 from entail.progress import Meter, ProgressCallback
@@ -258,20 +258,12 @@ class FlatEngine(Engine):
     name = "flat"
     exact = True
 
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> VersionedIndex:
+    def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VersionedIndex:
         """Return the index of a corpus version; see `Engine`."""
-        part = FlatPart(space.count, space.dimension)
-        for rows in row_blocks(space.count, progress):
-            part.vectors[rows] = vectors(rows)
-        return VersionedIndex([part], numbers, np.arange(space.count))
+        part = FlatPart(len(premises), premises.dimension)
+        for rows in row_blocks(len(premises), progress):
+            part.vectors[rows] = premises.read(rows)
+        return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
 def row_blocks(count: int, progress: ProgressCallback | None) -> Iterator[Ints]:

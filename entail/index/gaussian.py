@@ -32,7 +32,7 @@ from entail.encoders.gaussian.distributions import (
     similarity,
 )
 from entail.errors import EncoderError, RetrievalError
-from entail.index.engines import Numbers, VectorSpace, engine_of
+from entail.index.engines import Numbers, PremiseVectors, engine_of
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_k, top_k
 from entail.index.vectors import PremiseRows, QueryVectors
@@ -125,9 +125,8 @@ class LiftedGaussians:
         self._furthest: Floats64 = np.zeros(width)
         self._length = 0.0
         numbers = np.arange(count, dtype=np.uint64) if numbers is None else numbers
-        space = VectorSpace(revision=f"lifted/{direction}", dimension=width, count=count)
-        engine = engine_of(space, exact=True)
-        self.vectors = engine.build(space, numbers, self._vectors, corpus_hash="", progress=progress)
+        vectors = PremiseVectors(f"lifted/{direction}", width, numbers, self._vectors)
+        self.vectors = engine_of(vectors, exact=True).build(vectors, progress)
 
     def __len__(self) -> int:
         return len(self.premises)

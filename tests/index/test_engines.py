@@ -1,6 +1,5 @@
 """Engines by name, and what each of them must give, also for the versions of a corpus."""
 
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,10 @@ import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.index.engines import ENGINES, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.flat import VersionedIndex, align
 
 COUNT, DIMENSION = 500, 16
-SPACE = VectorSpace(revision="stub@1", dimension=DIMENSION, count=COUNT)
 VECTORS = np.random.default_rng(0).normal(size=(COUNT, DIMENSION)).astype(np.float32)
 QUERIES = VECTORS[:20] + np.float32(0.1)
 NUMBERS = np.random.default_rng(1).integers(0, 2**64 - 1, COUNT, dtype=np.uint64, endpoint=True)
@@ -20,24 +18,25 @@ NUMBERS = np.random.default_rng(1).integers(0, 2**64 - 1, COUNT, dtype=np.uint64
 
 def test_the_engine_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENTAIL_INDEX", raising=False)
-    assert engine_of(SPACE) is ENGINES["flat"]
-    assert engine_of(_space(1_000_000)) is ENGINES["panorama"]
-    narrow = VectorSpace(revision="stub@1", dimension=3, count=1_000_000)
-    assert engine_of(narrow) is ENGINES["flat"]
+    assert engine_of(_premises(VECTORS)) is load_engine("flat")
+    large = PremiseVectors("stub@1", DIMENSION, np.empty(1_000_000, np.uint64), VECTORS.__getitem__)
+    assert engine_of(large) is load_engine("panorama")
+    narrow = PremiseVectors("stub@1", 3, large.numbers, large.read)
+    assert engine_of(narrow) is load_engine("flat")
     monkeypatch.setenv("ENTAIL_INDEX", "flat")
-    assert engine_of(_space(1_000_000)).name == "flat"
+    assert engine_of(large).name == "flat"
     monkeypatch.setenv("ENTAIL_INDEX", "panorama")
     with pytest.raises(RetrievalError, match="3 numbers"):
         engine_of(narrow)
-    assert engine_of(narrow, exact=True) is ENGINES["flat"]
+    assert engine_of(narrow, exact=True) is load_engine("flat")
     monkeypatch.setenv("ENTAIL_INDEX", "gold")
     with pytest.raises(RetrievalError, match="ENTAIL_INDEX"):
-        engine_of(SPACE)
+        engine_of(_premises(VECTORS))
 
 
 @pytest.mark.parametrize("name", ["flat", "panorama"])
 def test_exact_engines_rank_all_vectors(name: str) -> None:
-    index = ENGINES[name].build(SPACE, NUMBERS, VECTORS.__getitem__, corpus_hash="0" * 16)
+    index = load_engine(name).build(_premises(VECTORS))
     assert isinstance(index, VectorIndex)
     assert index.exact
     hits = index.search(QUERIES, k=7)
@@ -45,15 +44,14 @@ def test_exact_engines_rank_all_vectors(name: str) -> None:
     assert index.search(QUERIES, k=9_999).positions.shape == (20, COUNT)
 
 
-def _space(count: int) -> VectorSpace:
-    return VectorSpace(revision="stub@1", dimension=DIMENSION, count=count)
+def _premises(vectors: np.ndarray, numbers: np.ndarray = NUMBERS) -> PremiseVectors:
+    return PremiseVectors("stub@1", DIMENSION, numbers[: len(vectors)], vectors.__getitem__)
 
 
 def _build(name: str, positions: Any) -> VersionedIndex:
     """Return the index of a version that has some of the premises, by their place in `VECTORS`."""
-    numbers, vectors = NUMBERS[np.asarray(positions)], VECTORS[np.asarray(positions)]
-    digest = sha256(numbers.tobytes()).hexdigest()
-    index = ENGINES[name].build(_space(len(numbers)), numbers, vectors.__getitem__, corpus_hash=digest)
+    at = np.asarray(positions)
+    index = load_engine(name).build(_premises(VECTORS[at], NUMBERS[at]))
     assert isinstance(index, VersionedIndex)
     return index
 
@@ -194,7 +192,7 @@ def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> No
 def test_panorama_ranks_what_float32_cannot_tell_apart() -> None:
     base = VECTORS[:1] + np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * 3e-7
     crowd = np.ascontiguousarray(base, dtype=np.float32)
-    index = ENGINES["panorama"].build(SPACE, NUMBERS, crowd.__getitem__, corpus_hash="0" * 16)
+    index = load_engine("panorama").build(_premises(crowd))
     scores = crowd @ VECTORS[0]
     hits = index.search(VECTORS[:1], k=9)
     assert hits.scores[0].tolist() == np.sort(scores)[::-1][:9].tolist()
@@ -210,7 +208,7 @@ def test_what_has_little_in_common_is_built() -> None:
 def test_equal_vectors_of_several_parts_are_in_order_of_position() -> None:
     same = np.ones((40, DIMENSION), np.float32)
     numbers = np.arange(40, dtype=np.uint64)
-    index = ENGINES["flat"].build(_space(30), numbers[:30], same.__getitem__, corpus_hash="0" * 16)
+    index = load_engine("flat").build(_premises(same[:30], numbers))
     order = np.concatenate([numbers[1:30], numbers[30:32]])
     version = index.updated(order, same.__getitem__)
     assert version is not None

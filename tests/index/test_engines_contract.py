@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from entail.errors import EntailError, RetrievalError
-from entail.index.engines import ENGINES, Engine, Numbers, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import ENGINES, Engine, Numbers, PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.protocol import Floats, Ints
 from entail.index.vectors import unit
 
@@ -62,20 +62,20 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     """Give each engine that can run here."""
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
     if request.param == "pgvector":
-        pytest.importorskip("pgvector", reason=ENGINES["pgvector"].missing())
+        pytest.importorskip("pgvector", reason=load_engine("pgvector").missing())
         monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("postgres"))
     if request.param == "milvus":
-        pytest.importorskip("pymilvus", reason=ENGINES["milvus"].missing())
+        pytest.importorskip("pymilvus", reason=load_engine("milvus").missing())
         lite = f"{request.getfixturevalue('milvus_folder')}/milvus.db"
         monkeypatch.setenv("ENTAIL_INDEX_URL", MILVUS or lite)
     monkeypatch.setenv("ENTAIL_INDEX", request.param)
-    if missing := ENGINES[request.param].missing():
+    if missing := load_engine(request.param).missing():
         pytest.skip(missing)
-    return engine_of(space(PREMISES))
+    return engine_of(premises(numbers_of(PREMISES)))
 
 
-def space(count: int, *, revision: str = "stub@1", width: int = WIDTH) -> VectorSpace:
-    return VectorSpace(revision=revision, dimension=width, count=count)
+def premises(numbers: Numbers, *, revision: str = "stub@1", read: Reader | None = None) -> PremiseVectors:
+    return PremiseVectors(revision, WIDTH, numbers, read or Reader(numbers))
 
 
 Build = Callable[..., VectorIndex]
@@ -86,12 +86,7 @@ def build(engine: Engine, request: pytest.FixtureRequest) -> Build:
     """Give a function that builds an index, for an encoder revision of this test's own."""
 
     def made(numbers: Numbers, *, revision: str = "", read: Reader | None = None) -> VectorIndex:
-        return engine.build(
-            space(len(numbers), revision=f"{request.node.name} {revision}"),
-            numbers,
-            read or Reader(numbers),
-            corpus_hash=str(hash(numbers.tobytes())),
-        )
+        return engine.build(premises(numbers, revision=f"{request.node.name} {revision}", read=read))
 
     return made
 
@@ -242,4 +237,4 @@ def test_a_corpus_is_indexed_again_while_it_is_searched(build: Build) -> None:
 def test_an_engine_that_is_not_there_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_INDEX", "no-such-engine")
     with pytest.raises(EntailError, match="flat"):
-        engine_of(space(10))
+        engine_of(premises(numbers_of(10)))

@@ -11,14 +11,14 @@ pytest.importorskip("pymilvus", reason="pymilvus is not installed")
 pytest.importorskip("milvus_lite", reason="milvus-lite is not installed")
 
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
-from entail.index.engines import ENGINES, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.protocol import Floats, Ints
-from entail.index.servers.milvus import MOST, MilvusIndex
+from entail.index.servers.milvus import MOST, VectorCollection
+from entail.index.servers.server import ServerIndex
 
 WIDTH = 8
 NUMBERS = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
 VECTORS = np.random.default_rng(2).normal(size=(300, WIDTH)).astype(np.float32)
-SPACE = VectorSpace(revision="stub@1", dimension=WIDTH, count=len(NUMBERS))
 
 
 def read(positions: Ints) -> Floats:
@@ -38,9 +38,13 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return file
 
 
-def build(vectors: Any = read, *, numbers: Any = NUMBERS) -> MilvusIndex:
-    index = ENGINES["milvus"].build(SPACE, numbers, vectors, corpus_hash="")
-    assert isinstance(index, MilvusIndex)
+def premises(vectors: Any = read, *, numbers: Any = NUMBERS) -> PremiseVectors:
+    return PremiseVectors("stub@1", WIDTH, numbers, vectors)
+
+
+def build(vectors: Any = read, *, numbers: Any = NUMBERS) -> ServerIndex:
+    index = load_engine("milvus").build(premises(vectors, numbers=numbers))
+    assert isinstance(index, ServerIndex)
     return index
 
 
@@ -80,8 +84,9 @@ def test_a_version_that_another_has_followed_is_built() -> None:
 
 def test_lost_rows_never_make_a_list_shorter() -> None:
     index = build()
-    with index.store.client() as client:
-        client.delete(index.store.name, filter="number > 0", partition_name=index.line)
+    assert isinstance(index.server, VectorCollection)
+    with index.server.client() as client:
+        client.delete(index.server.name, filter="number > 0", partition_name=index.line)
     with pytest.raises(IndexEngineError) as error:
         index.search(VECTORS[:1], k=200)
     assert error.value.reason == "incomplete"
@@ -122,7 +127,7 @@ def test_a_file_that_is_no_database_of_milvus_is_named(url: str) -> None:
 def test_a_url_of_postgresql_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_INDEX_URL", "postgresql://ann@host/premises")
     with pytest.raises(RetrievalError, match="19530"):
-        engine_of(SPACE)
+        engine_of(premises())
 
 
 def test_two_threads_load_one_version_once() -> None:

@@ -88,19 +88,6 @@ class Change:
     retired: Numbers
 
 
-def without(numbers: Numbers, others: Numbers) -> Numbers:
-    """Return those of ascending numbers that other ascending numbers lack.
-
-    >>> without(np.array([1, 2, 5], np.uint64), np.array([2, 3], np.uint64)).tolist()
-    [1, 5]
-    """
-    if not others.size:
-        return numbers
-    at = np.minimum(np.searchsorted(others, numbers), len(others) - 1)
-    lacking: Numbers = numbers[others[at] != numbers]
-    return lacking
-
-
 def checked_vectors(vectors: Floats, dimension: int) -> Floats:
     """Return query vectors; raise where they are not finite or of another width."""
     if vectors.ndim != 2 or vectors.shape[1] != dimension:
