@@ -118,8 +118,20 @@ def load_engine(name: str) -> Engine:
     return engine
 
 
-PANORAMA_FROM = 50_000
-"""Premises from which `panorama` is the default; below, `flat` answers in a few milliseconds."""
+LARGE = 50_000
+"""Premises from which `panorama` or a GPU searches by default; below, `flat` takes a few milliseconds."""
+
+
+def has_gpu() -> bool:
+    """Return whether FAISS searches on an NVIDIA GPU: there is one, faiss-gpu, and no `ENTAIL_DEVICE=cpu`."""
+    import faiss
+
+    if load_settings().device == "cpu" or not hasattr(faiss, "GpuMultipleClonerOptions"):
+        return False
+    import torch
+
+    # FAISS itself ends the process where there is no driver.
+    return torch.cuda.is_available() and bool(faiss.get_num_gpus())
 
 
 def engine_of(premises: PremiseVectors, *, exact: bool = False) -> Engine:
@@ -154,6 +166,5 @@ def engine_of(premises: PremiseVectors, *, exact: bool = False) -> Engine:
 def _default(premises: PremiseVectors) -> Engine:
     """Return the exact engine for the number of premises."""
     panorama = load_engine("panorama")
-    if len(premises) >= PANORAMA_FROM and not panorama.missing() and panorama.supports(premises):
-        return panorama
-    return load_engine("flat")
+    is_better = len(premises) >= LARGE and not panorama.missing() and panorama.supports(premises)
+    return panorama if is_better and not has_gpu() else load_engine("flat")

@@ -7,6 +7,7 @@ premises that were added later. A version of a corpus is a choice of their rows,
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Engine, Numbers, PremiseVectors, ReadVectors
+from entail.index.engines import LARGE, Engine, Numbers, PremiseVectors, ReadVectors, has_gpu
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
 from entail.progress import Meter, ProgressCallback
@@ -33,8 +34,11 @@ ROWS_AT_ONCE = 65_536
 SHARE = 8
 """An index is built when more than one in `SHARE` of its rows is retired or outside of its engine's part."""
 
+_GPU_MARGIN, _GPU_MOST = 16, 2048  # candidates beyond k, and most that FAISS finds on a GPU
 _FEW_RETIRED = 64
 _GAPS = 32
+
+_log = logging.getLogger(__name__)
 
 Bits = NDArray[np.uint8]
 """Bits of the rows that count, the first in the lowest bit."""
@@ -93,6 +97,49 @@ class FlatPart:
     def read(self, rows: Ints) -> Floats:
         """Return vectors by row."""
         return self.vectors[rows]
+
+
+class GpuPart(FlatPart):
+    """Vectors that all NVIDIA GPUs compare, each its share; the best are ranked again by this processor.
+
+    Two float32 inner products of d numbers differ by at most
+
+        E = 2 g |x| max |y|,    g = (d + 8) 2^-24
+
+    so the ranking is certain where the k-th best exceeds the last one fetched by that; otherwise all vectors
+    are compared here.
+    """
+
+    _gpus: Any = None
+
+    def copy_to_gpus(self) -> None:
+        """Copy the vectors to the GPUs; where their memory does not suffice, this processor searches."""
+        import faiss
+
+        options: Any = faiss.GpuMultipleClonerOptions()
+        options.shard = True
+        try:
+            self._gpus = faiss.index_cpu_to_all_gpus(self._index, options)
+        except RuntimeError as error:
+            _log.warning("%d vectors are searched without a GPU, which failed: %s", len(self), error)
+        longest = max(float((self.vectors[rows] ** 2).sum(axis=1).max()) for rows in row_blocks(len(self)))
+        self._error = 2 * (self.vectors.shape[1] + 8) * 2.0**-24 * longest**0.5
+
+    def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
+        """Return scores and rows of the k nearest; see `Part`."""
+        fetch = min(len(self), k + _GPU_MARGIN)
+        if self._gpus is None or alive is not None or fetch > _GPU_MOST:
+            return super().search(vectors, k, alive=alive)
+        with self._lock:
+            bounds, candidates = self._gpus.search(vectors, fetch)
+        scores = np.einsum("qcd,qd->qc", self.vectors[candidates], vectors)
+        order = np.lexsort((candidates, -scores), axis=1)[:, :k]
+        scores, rows = (np.take_along_axis(part, order, axis=1) for part in (scores, candidates))
+        bounds = bounds[:, -1] + self._error * np.linalg.norm(vectors, axis=1)
+        uncertain = np.flatnonzero((scores[:, -1] <= bounds) & (fetch < len(self)))
+        if len(uncertain):
+            scores[uncertain], rows[uncertain] = super().search(vectors[uncertain], k, alive=None)
+        return scores, rows
 
 
 class VersionedIndex:
@@ -253,20 +300,23 @@ def align(old: Numbers, new: Numbers) -> Ints:
 
 
 class FlatEngine(Engine):
-    """Exact search by comparing all vectors, with FAISS in main memory."""
+    """Exact search by comparing all vectors, with FAISS: in main memory, or on GPUs if there are many."""
 
     name = "flat"
     exact = True
 
     def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VersionedIndex:
         """Return the index of a corpus version; see `Engine`."""
-        part = FlatPart(len(premises), premises.dimension)
+        on_gpu = len(premises) >= LARGE and has_gpu()
+        part = (GpuPart if on_gpu else FlatPart)(len(premises), premises.dimension)
         for rows in row_blocks(len(premises), progress):
             part.vectors[rows] = premises.read(rows)
+        if isinstance(part, GpuPart):
+            part.copy_to_gpus()
         return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
-def row_blocks(count: int, progress: ProgressCallback | None) -> Iterator[Ints]:
+def row_blocks(count: int, progress: ProgressCallback | None = None) -> Iterator[Ints]:
     """Yield the rows 0 to count - 1 in blocks, and report progress."""
     # A single block takes no time to speak of.
     report = progress if count > ROWS_AT_ONCE else None

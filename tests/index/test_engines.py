@@ -1,13 +1,14 @@
 """Engines by name, and what each of them must give, also for the versions of a corpus."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.index.engines import PremiseVectors, VectorIndex, engine_of, load_engine
+from entail.index.engines import PremiseVectors, VectorIndex, engine_of, has_gpu, load_engine
 from entail.index.flat import VersionedIndex, align
 
 COUNT, DIMENSION = 500, 16
@@ -213,3 +214,88 @@ def test_equal_vectors_of_several_parts_are_in_order_of_position() -> None:
     version = index.updated(order, same.__getitem__)
     assert version is not None
     assert version.search(same[:1], k=30).positions.tolist() == [list(range(30))]
+
+
+class Gpus:
+    """Stand-in for a copy on GPUs, whose sums are rounded otherwise and whose ties are in any order."""
+
+    def __init__(self, index: Any, options: Any) -> None:
+        assert options.shard
+        self.index, self.searches = index, 0
+
+    def search(self, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        self.searches += 1
+        scores, rows = self.index.search(vectors, k)
+        scores = scores * np.float32(1 + 1e-7)
+        order = np.lexsort((-rows, -np.round(scores, 5)), axis=1)
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> list[Gpus]:
+    copies: list[Gpus] = []
+
+    def copy(index: Any, options: Any) -> Gpus:
+        copies.append(Gpus(index, options))
+        return copies[-1]
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("faiss.get_num_gpus", lambda: 2)
+    monkeypatch.setattr("faiss.GpuMultipleClonerOptions", SimpleNamespace, raising=False)
+    monkeypatch.setattr("faiss.index_cpu_to_all_gpus", copy)
+    monkeypatch.setattr("entail.index.engines.LARGE", 100)
+    monkeypatch.setattr("entail.index.flat.LARGE", 100)
+    return copies
+
+
+def test_a_gpu_gives_the_ranking_of_the_processor(gpus: list[Gpus], monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.concatenate([VECTORS[:300], VECTORS[:200]])  # each of many twice, its ties in any order
+    assert engine_of(_premises(vectors)) is load_engine("flat")
+    index = load_engine("flat").build(_premises(vectors))
+    with monkeypatch.context() as patch:
+        patch.setenv("ENTAIL_DEVICE", "cpu")
+        exact = load_engine("flat").build(_premises(vectors))
+        assert engine_of(_premises(vectors)) is load_engine("panorama")
+    assert len(gpus) == 1
+    for k in (1, 7, 50, COUNT):
+        searches = gpus[0].searches
+        hits, expected = index.search(QUERIES, k=k), exact.search(QUERIES, k=k)
+        assert hits.positions.tolist() == expected.positions.tolist()
+        np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
+        assert gpus[0].searches > searches
+    version = _update(index, np.arange(7, COUNT))  # type: ignore[arg-type]
+    assert version is not None
+    assert version.search(QUERIES, k=3).positions.shape == (20, 3)
+
+
+def test_a_gpu_ranks_what_float32_cannot_tell_apart(gpus: list[Gpus]) -> None:
+    crowd = (VECTORS[:1] + np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * 3e-7).astype(np.float32)
+    hits = load_engine("flat").build(_premises(crowd)).search(VECTORS[:1], k=9)
+    assert gpus[0].searches == 1
+    np.testing.assert_allclose(hits.scores[0], np.sort(crowd @ VECTORS[0])[::-1][:9], rtol=1e-6)
+
+
+def test_without_room_on_the_gpu_the_processor_searches(
+    gpus: list[Gpus], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(index: Any, options: Any) -> None:
+        raise RuntimeError("cudaMalloc error out of memory")
+
+    monkeypatch.setattr("faiss.index_cpu_to_all_gpus", refuse)
+    hits = load_engine("flat").build(_premises(VECTORS)).search(QUERIES, k=7)
+    assert hits.positions.tolist() == np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :7].tolist()
+    assert "out of memory" in caplog.text
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs an NVIDIA GPU and faiss-gpu")
+def test_an_nvidia_gpu_gives_the_ranking_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(5)
+    vectors = draw.normal(size=(100_000, 384)).astype(np.float32)
+    vectors[50_000:] = vectors[:50_000]  # ties
+    queries = np.ascontiguousarray(vectors[:30] + draw.normal(size=(30, 384)).astype(np.float32))
+    premises = PremiseVectors("stub@1", 384, np.arange(100_000, dtype=np.uint64), vectors.__getitem__)
+    on_gpu = load_engine("flat").build(premises)
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+    exact = load_engine("flat").build(premises)
+    for k in (1, 10, 1000):
+        assert on_gpu.search(queries, k=k).positions.tolist() == exact.search(queries, k=k).positions.tolist()

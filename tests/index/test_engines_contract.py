@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ WIDTH = 32
 RECALL = 0.95
 """Least mean recall@10 of an engine that is approximate."""
 
-PREMISES = 3000
+PREMISES = 1000
 
 MILVUS = os.environ.get("ENTAIL_TEST_MILVUS")
 """URL of a Milvus server to test; else it is Milvus Lite, which ignores how widely to search."""
@@ -25,10 +26,17 @@ MILVUS = os.environ.get("ENTAIL_TEST_MILVUS")
 
 def vectors_of(numbers: Numbers) -> Floats:
     """Give a unit vector for each number, the same for the same number, around one of forty centres."""
-    centres = np.random.default_rng(7).normal(size=(40, WIDTH))
-    rows = [centres[n % 40] + 0.9 * np.random.default_rng(n).normal(size=WIDTH) for n in numbers.tolist()]
-    vectors = np.array(rows).reshape(-1, WIDTH)
+    vectors = np.array([vector_of(number) for number in numbers.tolist()]).reshape(-1, WIDTH)
     return unit((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
+
+
+CENTRES = np.random.default_rng(7).normal(size=(40, WIDTH))
+
+
+@cache
+def vector_of(number: int) -> Floats:
+    drawn: Floats = CENTRES[number % 40] + 0.9 * np.random.default_rng(number).normal(size=WIDTH)
+    return drawn
 
 
 def numbers_of(count: int, *, seed: int = 1) -> Numbers:
@@ -113,7 +121,7 @@ def updated(index: VectorIndex, build: Build, numbers: Numbers) -> VectorIndex:
 
 
 def test_nearest_premises_are_returned_best_first(build: Build) -> None:
-    numbers = numbers_of(PREMISES)
+    numbers = numbers_of(3 * PREMISES)
     assert_near(build(numbers), numbers)
     if not MILVUS and os.environ["ENTAIL_INDEX"] == "milvus":
         pytest.skip("recall of Milvus is tested on a server alone: set ENTAIL_TEST_MILVUS to its URL")
@@ -139,7 +147,7 @@ def test_all_premises_are_returned_for_a_larger_k(build: Build) -> None:
 
 def test_a_list_is_never_shorter_than_k(build: Build) -> None:
     """A large part is asked for of a corpus that is a small part of what the engine holds."""
-    build(numbers_of(PREMISES, seed=2))
+    build(numbers_of(3 * PREMISES, seed=2))
     small = numbers_of(300, seed=3)
     hits = build(small).search(vectors_of(numbers_of(4, seed=5)), k=250)
     assert [len(set(row)) for row in hits.positions.tolist()] == [250] * 4

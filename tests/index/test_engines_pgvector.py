@@ -102,6 +102,26 @@ def test_a_version_that_is_there_is_not_read_again(url: str) -> None:
     assert build(read=refuse).search(VECTORS[:1], k=3).positions.shape == (1, 3)
 
 
+def test_vectors_that_the_server_has_are_not_encoded_again(url: str, tmp_path: Path, encoder: Any) -> None:
+    corpus = Corpus.of("facts", [f"fact {number}" for number in range(30)])
+    build_dense(encoder, PremiseRows(corpus, encoder, cache_dir=tmp_path / "first"))
+    grown = Corpus.of("facts", [*corpus.texts, "a new fact"])
+    encoder.premises.clear()
+    index = build_dense(encoder, PremiseRows(grown, encoder, cache_dir=tmp_path / "second"))
+    assert encoder.premises == ["a new fact"]
+    assert index.search(["a question"], k=31).positions.shape == (1, 31)
+
+
+def test_a_server_that_is_down_is_named_before_premises_are_encoded(
+    encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
+    monkeypatch.setenv("ENTAIL_INDEX_URL", "postgresql://ann@127.0.0.1:1/premises")
+    with pytest.raises(IndexEngineError):
+        build_dense(encoder, PremiseRows(Corpus.of("facts", ["a fact"]), encoder, cache_dir=None))
+    assert encoder.premises == []
+
+
 def test_a_corpus_that_grew_meanwhile_continues_its_line(database: psycopg.Connection[Any]) -> None:
     build(NUMBERS[:150])
     build()

@@ -37,9 +37,6 @@ from entail.settings import load_settings
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
-MOST = 16_384
-"""Most hits of a search in Milvus."""
-
 SECONDS = 30
 """Longest wait for one answer."""
 
@@ -56,7 +53,7 @@ _lock = threading.RLock()  # of this process: one thread connects or writes at a
 class VectorCollection(VectorServer):
     """Collection of the premise vectors of one encoder revision in Milvus."""
 
-    most = MOST
+    most = 16_384
 
     @property
     def name(self) -> str:
