@@ -80,7 +80,7 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as entail.zip.")],
     overwrite: Annotated[bool, "Replace an existing FILE."] = False,
 ) -> Report:
-    """Back up trees, corpora, authors and models into one file.
+    """Back up trees, corpora, authors, jobs and models into one file.
 
     The backup holds the models of the data folder, and no cached vectors.
     """

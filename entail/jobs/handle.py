@@ -38,8 +38,7 @@ from entail.jobs.locks import acquire, is_locked, machine_of
 from entail.jobs.record import OPEN, Ending, Job, JobSpec, Outcome, Status, make_outcome
 from entail.progress import Progress
 from entail.settings import Settings, is_demo
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import JobRow, State
+from entail.trees.store.state import JobRow, State, open_state
 
 BEAT = 2.0
 """Seconds between two heartbeats."""

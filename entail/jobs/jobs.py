@@ -25,15 +25,14 @@ from entail.data.writing import write_bytes
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.earlier import import_folders
 from entail.jobs.handle import SILENCE, JobHandle, columns_of
-from entail.jobs.locks import home_of, is_locked, lock_file, machine_of
+from entail.jobs.locks import is_locked, lock_file, machine_of
 from entail.jobs.record import RESUMABLE, TODO, Job, JobSpec, Status, Worker
 from entail.progress import ProgressCallback
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import Method, method
 from entail.trees.review.decisions import check_name, read_source
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import JobRow, State
+from entail.trees.store.state import JobRow, State, home_of, open_state
 
 _INPUTS = "given"
 _START_EVERY = 10.0

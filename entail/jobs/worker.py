@@ -25,9 +25,10 @@ from entail.data.private import create_private, make_folder
 from entail.errors import DatabaseError, EntailError
 from entail.jobs.handle import BEAT, JobHandle
 from entail.jobs.jobs import Jobs, ensure_worker, python_path
-from entail.jobs.locks import acquire, home_of, lock_file, machine_of
+from entail.jobs.locks import acquire, lock_file, machine_of
 from entail.jobs.record import Outcome, Status, Worker, make_outcome, oom_kills, outcome_of_exit
 from entail.settings import refuse_in_demo
+from entail.trees.store.state import home_of
 
 NICE = 10
 """Added to the niceness of the training process: the app comes first."""

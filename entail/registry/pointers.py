@@ -1,7 +1,7 @@
 """Pointers to the active models: one record per move, a row each in the database.
 
 Moves are read again after `FRESH` seconds, so that pages and requests can look as often as they like. The
-file `active.json` of earlier versions, and of backups, is read into the database once.
+file `active.json` of earlier versions, and of their backups, is read into the database once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from entail.data.stored import parse_as, read_json
 from entail.errors import DatabaseError, PromotionError
 from entail.settings import is_demo, load_settings, refuse_in_demo
 from entail.training.method import Role
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import ACTIVE, add_moves, lock_moves, read_moves
+from entail.trees.store.restoration import ACTIVE
+from entail.trees.store.state import add_moves, lock_moves, open_state, read_moves
 
 FRESH = 1.0
 """Seconds for which moves count as present."""

@@ -24,8 +24,7 @@ from entail.registry.pointers import (
 )
 from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import add_moves
+from entail.trees.store.state import add_moves, open_state
 
 PACKAGED = "minilm"
 

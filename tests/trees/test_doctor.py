@@ -35,7 +35,7 @@ def test_a_healthy_database(database: Database) -> None:
     assert health.revision == schema.REVISION
     assert health.size > 10_000
     rows = {"authors": 1, "corpora": 1, "corpus_changes": 2, "premises": 4, "trees": 1, "events": 2}
-    assert health.rows == {**rows, "presence": 0, "shares": 0}
+    assert {name: count for name, count in health.rows.items() if count} == rows
 
 
 @pytest.mark.parametrize(

@@ -142,14 +142,12 @@ def open_database(
     wait_seconds: float = 10.0,
     read_only: bool = False,
     scratch: bool = False,
-    migrates: bool = True,
 ) -> Database:
     """Open a database (by default the settings'); create it if it is missing, and migrate it.
 
     `wait_seconds` is the longest wait for a server, or for a lock when tables have to be made. With
     `read_only`, nothing is made, migrated or locked; a file that this user cannot write is opened so, and in
-    a demo any database that is not `scratch`. Without `migrates`, the tables are left as they are, for
-    readers of others that have a version of their own.
+    a demo any database that is not `scratch`.
 
     Raises:
         LockedDatabaseError: If a migration is needed while another process writes.
@@ -159,10 +157,10 @@ def open_database(
     parsed = parse_url(url if url is not None else load_settings().database_url)
     display_url = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
-        return open_database(url, wait_seconds=wait_seconds, read_only=True, migrates=migrates)
+        return open_database(url, wait_seconds=wait_seconds, read_only=True)
     with translate_errors(display_url):
         if parsed.get_backend_name() == "sqlite":
-            return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only, migrates=migrates)
+            return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only)
         engine = _engine(
             parsed,
             connect_args={"connect_timeout": max(2, round(wait_seconds))},
@@ -171,7 +169,7 @@ def open_database(
         )
         sa.event.listen(engine, "begin", _limit_wait)
         database = Database(engine, display_url, read_only=read_only, wait_seconds=wait_seconds)
-        return _ensure_tables(database, migrates=migrates)
+        return _ensure_tables(database)
 
 
 def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
@@ -192,9 +190,7 @@ def _limit_wait(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
-def _open_sqlite(
-    url: URL, display_url: str, wait_seconds: float, *, read_only: bool, migrates: bool
-) -> Database:
+def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: bool) -> Database:
     path = _path_of(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
@@ -218,20 +214,20 @@ def _open_sqlite(
             except BaseException:
                 database.close()
                 raise
-            return _ensure_tables(database, migrates=migrates)
+            return _ensure_tables(database)
     # A database in WAL mode needs a -shm file. Where the folder does not let SQLite make one, the file may be
     # read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal, read = path.with_name(path.name + "-wal"), {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
     try:
         database = Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True)
-        return _ensure_tables(database, migrates=migrates)
+        return _ensure_tables(database)
     except sa.exc.OperationalError:
         if wal.exists() and wal.stat().st_size:
             raise
     uri = uri.update_query_dict({"immutable": "1"})
     database = Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True)
-    return _ensure_tables(database, migrates=migrates)
+    return _ensure_tables(database)
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
@@ -271,13 +267,11 @@ def _use_wal(engine: sa.Engine, wait_seconds: float) -> None:
             time.sleep(0.01)
 
 
-def _ensure_tables(database: Database, *, migrates: bool) -> Database:
-    """Return the database, which `migrates` to the tables of this version; close it on an error."""
+def _ensure_tables(database: Database) -> Database:
+    """Return the database, migrated to the tables of this version; close it on an error."""
     try:
         with database.engine.connect() as connection:
             revision = schema_revision(connection)
-        if not migrates:
-            return database
         if revision != REVISION and database.read_only:
             raise DatabaseError(
                 f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, "

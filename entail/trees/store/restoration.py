@@ -18,10 +18,13 @@ from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
 from entail.settings import load_settings
-from entail.trees.store.state import ACTIVE, moves_as_json, remove_moves
+from entail.trees.store import schema
 
 JOURNAL = "restore.json"
 """Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
+
+ACTIVE = "active.json"
+"""Name of the file with the moves of pointers in the data folder, and in backups, of earlier versions."""
 
 _LOCK = 7_300_417  # PostgreSQL's advisory lock; in SQLite a write locks the whole database
 
@@ -76,17 +79,15 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Put the pointers next to the models; remove the old models unless they stay, table and journal.
+        """Remove the old models unless they stay, table and journal; pointers of a file replace the others.
 
-        The registry reads the pointers from there.
+        The registry reads them from there.
         """
         active, destination = self.models / ACTIVE, self.models.parent / ACTIVE
         if active.is_file():
-            if self.keeps and self.before.is_dir() and (moves := moves_as_json(connection)):
-                write_text(self.before / ACTIVE, moves)
             active.replace(destination)
         if destination.is_file():
-            remove_moves(connection)
+            connection.execute(sa.delete(schema.active_models))
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)
