@@ -93,7 +93,9 @@ def measure(
     hits, clocks, owns = zip(
         *(timed(lambda row=row: search(index, row)) for row in range(count)), strict=True
     )
-    p50, p95, cpu = (float(np.quantile(times, q)) for times, q in ((clocks, 0.5), (clocks, 0.95), (owns, 0.5)))
+    p50, p95, cpu = (
+        float(np.quantile(times, q)) for times, q in ((clocks, 0.5), (clocks, 0.95), (owns, 0.5))
+    )
     figures |= {"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "cpu_ms": round(cpu, 2)}
     figures["memory_mib"] = round((process.memory_info().rss - before) / 2**20)
     version, clock, own = timed(lambda: update(index))

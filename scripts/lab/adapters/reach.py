@@ -50,7 +50,7 @@ def smallest_sizes(rows: Floats, gold: Ints) -> Ints:
     """
     own = np.isinf(rows).sum(axis=1)
     ranks = np.stack([(rows > rows[:, [fact]]).sum(axis=1) + 1 - own for fact in gold], axis=1)
-    reached = ranks[0]
+    reached: Ints = ranks[0]
     for _ in gold:
         reached = np.minimum(reached, np.maximum(reached[:, None], ranks[1:]).min(axis=0))
     return reached
