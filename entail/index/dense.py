@@ -13,7 +13,7 @@ from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.engines import PremiseVectors, ReadVectors, VectorIndex, engine_of
 from entail.index.flat import FlatEngine, VersionedIndex
 from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.ranking import checked_k
+from entail.index.ranking import ALL_SCORED, checked_k
 from entail.index.vectors import PremiseRows, QueryVectors
 from entail.progress import ProgressCallback
 
@@ -97,10 +97,19 @@ class DenseIndex:
         return self.search_vectors(self.encode(queries), k=k)
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the inner product of every query and every premise, shape (queries, premises)."""
-        vectors = self.encode(queries)
+        """Return the inner product of every query and every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If the vectors of a large corpus are on an index server.
+        """
         if isinstance(self.vectors, VersionedIndex):
-            return self.vectors.scores(vectors)
+            return self.vectors.scores(self.encode(queries))
+        if len(self._corpus) > ALL_SCORED:
+            raise RetrievalError(
+                f"expected the scores of {len(self._corpus):,} premises, which an index server does not give "
+                f"beyond {ALL_SCORED:,}; set ENTAIL_INDEX=flat, or search for the first ones"
+            )
+        vectors = self.encode(queries)
         scores: Floats = vectors @ self._read(np.arange(len(self._corpus))).T
         return scores
 

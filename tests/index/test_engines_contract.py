@@ -35,8 +35,8 @@ CENTRES = np.random.default_rng(7).normal(size=(40, WIDTH))
 
 @cache
 def vector_of(number: int) -> Floats:
-    drawn: Floats = CENTRES[number % 40] + 0.9 * np.random.default_rng(number).normal(size=WIDTH)
-    return drawn
+    vector: Floats = CENTRES[number % 40] + 0.9 * np.random.default_rng(number).normal(size=WIDTH)
+    return vector
 
 
 def numbers_of(count: int, *, seed: int = 1) -> Numbers:

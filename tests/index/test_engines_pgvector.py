@@ -18,6 +18,7 @@ from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalErro
 from entail.index.dense import DenseIndex, build_dense
 from entail.index.engines import PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.protocol import Floats, Ints
+from entail.index.ranking import scores_of
 from entail.index.servers import pgvector
 from entail.index.servers.server import ServerIndex
 from entail.index.vectors import PremiseRows, premise_vectors
@@ -290,3 +291,16 @@ def test_texts_are_searched_as_without_a_server(url: str, tmp_path: Path, encode
         assert hits.positions.tolist() == exact.positions.tolist()
         np.testing.assert_allclose(hits.scores, exact.scores, atol=2e-4)
         np.testing.assert_allclose(own.scores(queries), expected.scores(queries), atol=2e-4)
+
+
+def test_all_scores_of_a_large_corpus_are_refused(
+    url: str, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = Corpus.of("facts", [f"fact {number}" for number in range(30)])
+    index = build_dense(encoder, PremiseRows(corpus, encoder, cache_dir=None))
+    for module in ("dense", "ranking"):
+        monkeypatch.setattr(f"entail.index.{module}.ALL_SCORED", 20)
+    monkeypatch.setattr("entail.index.ranking.LISTED", 7)
+    with pytest.raises(RetrievalError, match="ENTAIL_INDEX=flat"):
+        index.scores(["a question"])
+    assert np.isfinite(scores_of(index, ["a question", "fact 3"])).sum(axis=1).tolist() == [7, 7]
