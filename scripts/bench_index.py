@@ -32,11 +32,10 @@ import psutil
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
-from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.index.encoding.rows import row_encoder
 from entail.index.engines import PremiseVectors, load_engine
-from entail.index.gaussian import GaussianRows, LiftedGaussians
+from entail.index.gaussian import LiftedGaussians
 from entail.index.lexical import Bm25Index
 from entail.index.store import VectorStore, write_segment
 from entail.index.vectors import PremiseRows, unit
@@ -44,19 +43,20 @@ from entail.results import write_result
 from entail.settings import load_settings
 
 QUERIES, K, BLOCK, SEED = 200, 10, 100_000, 0
+MIXTURE = {"revision": "mixture@1", "metric": "inner_product"}
 ROOT = Path(__file__).resolve().parent.parent
-METRICS = {"retrieval": "inner_product", "direction": "gaussian"}
+ENCODERS = {"retrieval": "minilm", "direction": "gausscse-minilm"}
 
 
-def real_corpus(data: Path | None, passages: int) -> Corpus:
-    """Return EntailmentBank's premises and SQuAD's first passages; without a folder the bundled premises."""
+def real_corpus(data: Path | None) -> Corpus:
+    """Return EntailmentBank's premises and SQuAD's passages; without a folder the bundled premises."""
     if data is None:
         return sample_corpus()
     premises = read_corpus(data / "entailment_bank" / "premises.txt.gz").corpus.texts
     with gzip.open(data / "squad_v1.1" / "train-v1.1.reconstructed.json.gz", "rt", encoding="utf-8") as file:
         articles = json.load(file)["data"]
     contexts = [" ".join(p["context"].split()) for article in articles for p in article["paragraphs"]]
-    return Corpus.of("real", [*premises, *contexts[:passages]])
+    return Corpus.of("real", [*premises, *contexts])
 
 
 def mixtures(base: np.ndarray, count: int, *, of_unit_length: bool) -> Iterator[np.ndarray]:
@@ -112,23 +112,23 @@ def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
     # The last one is added later, in place of the middle one.
     order, middle = numbers[:-1], (len(numbers) - 1) // 2
     changed = np.concatenate([order[:middle], order[middle + 1 :], numbers[-1:]])
-    store = VectorStore(folder / task, revision="mixture@1", dimension=queries.shape[1], metric=METRICS[task])
+    store = VectorStore(folder / task, dimension=queries.shape[1], **MIXTURE)
+    old, new = Stored(store, order), Stored(store, changed)
     if task == "retrieval":
-        read = lambda numbers: lambda positions: unit(store.read(numbers[positions]))  # type: ignore[arg-type]  # noqa: E731
-        premises = PremiseVectors("mixture@1", queries.shape[1], order, read(order))
+        premises = PremiseVectors("mixture@1", store.dimension, order, lambda at: unit(old.read(at)))
         vectors = unit(queries.astype(np.float16))
         figures, hits = measure(
             lambda: load_engine(engine).build(premises),
             lambda index, row: index.search(vectors[row : row + 1], k=K).positions[0],
-            lambda index: index.updated(changed, read(changed)),
+            lambda index: index.updated(changed, lambda at: unit(new.read(at))),
             len(queries),
         )
     else:
         gaussians = Gaussians.of(queries)
         figures, hits = measure(
-            lambda: LiftedGaussians(Stored(store, order), "entailing", numbers=order),
+            lambda: LiftedGaussians(old, "entailing", numbers=order),
             lambda index, row: index.nearest(gaussians[row], k=K).positions[0],
-            lambda index: index.updated(Stored(store, changed), changed),
+            lambda index: index.updated(new, changed),
             len(queries),
         )
     positions, reference = np.array(hits), folder / f"{task}_reference.npy"
@@ -157,7 +157,7 @@ def measure_words(texts: list[str], queries: list[str]) -> dict[str, Any]:
 
 
 class Stored:
-    """Gaussians in a store, by position."""
+    """Rows of a store by position, and Gaussians of them."""
 
     def __init__(self, store: VectorStore, numbers: np.ndarray) -> None:
         self.store, self.numbers, self.dimension = store, numbers, store.dimension // 2
@@ -166,9 +166,11 @@ class Stored:
         return len(self.numbers)
 
     def __getitem__(self, positions: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
-        rows = self.store.read(np.atleast_1d(self.numbers[positions]))
-        assert rows is not None
-        return Gaussians.of(rows.astype(np.float32))
+        return Gaussians.of(self.read(positions).astype(np.float32))
+
+    def read(self, positions: Any) -> Any:  # noqa: ANN401
+        """Return rows, at one position or at several."""
+        return self.store.read(np.atleast_1d(self.numbers[positions]))
 
 
 def main() -> None:
@@ -178,27 +180,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder with entailment_bank and squad_v1.1")
-    parser.add_argument("--passages", type=int, default=18_896, help="SQuAD's passages that are encoded")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--engines", nargs="+", default=["flat", "panorama", "ivf"])
     parser.add_argument("--tasks", nargs="+", default=["retrieval", "direction", "words"])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "index_scale.json")
     options = parser.parse_args()
-    corpus = real_corpus(options.data, options.passages)
+    corpus = real_corpus(options.data)
     texts = [text for tree in sample_trees() for text in (tree.hypothesis, *tree.intermediates.values())]
     texts = list(dict.fromkeys(texts))[:QUERIES]
-    encoders: dict[str, Any] = {
-        "retrieval": BiEncoder("minilm", device="cpu"),
-        "direction": GaussianRows(GaussianEncoder("gausscse-minilm", device="cpu")),
-    }
     base, queries = {}, {}
-    for task in set(METRICS) & set(options.tasks):
-        rows = PremiseRows(
-            corpus, encoders[task], cache_dir=load_settings().vectors_dir, metric=METRICS[task]
-        )
+    for task in set(ENCODERS) & set(options.tasks):
+        encoder, metric = row_encoder(ENCODERS[task], device="cpu")
+        rows = PremiseRows(corpus, encoder, cache_dir=load_settings().vectors_dir, metric=metric)
         rows.encode(progress=lambda part: print(part, end="\r", flush=True))
         base[task] = rows.read(np.arange(len(corpus))).astype(np.float32)
-        queries[task] = encoders[task].encode_queries(texts)
+        queries[task] = encoder.encode_queries(texts)
     figures: dict[str, Any] = {"real_premises": len(corpus), "queries": len(texts), "k": K}
     draw = np.random.default_rng(SEED)
     for size in (None, *options.sizes):
@@ -220,7 +216,7 @@ def main() -> None:
                 blocks = mixtures(base[task], count, of_unit_length=task == "retrieval")
                 parts = np.split(numbers, range(BLOCK, count, BLOCK)) if size else [numbers]
                 for own, rows in zip(parts, blocks if size else [base[task]], strict=True):
-                    write_segment(folder / task, own, rows, revision="mixture@1", metric=METRICS[task])
+                    write_segment(folder / task, own, rows, **MIXTURE)
                 for engine in options.engines:
                     if task == "direction" and not load_engine(engine).exact:
                         continue
