@@ -33,9 +33,8 @@ from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.index.encoding.rows import row_encoder
 from entail.index.engines import PremiseVectors, load_engine
-from entail.index.gaussian import LiftedGaussians
+from entail.index.gaussian import LiftedGaussians, row_encoder
 from entail.index.lexical import Bm25Index
 from entail.index.store import VectorStore, write_segment
 from entail.index.vectors import PremiseRows, unit

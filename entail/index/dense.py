@@ -25,7 +25,6 @@ class DenseIndex:
         encoder: The encoder of queries without a known vector.
         corpus: The premises, in the order of `vectors`.
         vectors: Premise vectors, shape (premises, d), which are copied, or an index of them and their reader.
-        queries: Query vectors shared with other indexes of this encoder; default: its own.
 
     Raises:
         ManifestMismatchError: If the shape of the vectors differs from corpus and encoder; names both sides.
@@ -33,15 +32,10 @@ class DenseIndex:
     """
 
     def __init__(
-        self,
-        encoder: Encoder,
-        corpus: Corpus,
-        vectors: Floats | tuple[VectorIndex, ReadVectors],
-        *,
-        queries: QueryVectors | None = None,
+        self, encoder: Encoder, corpus: Corpus, vectors: Floats | tuple[VectorIndex, ReadVectors]
     ) -> None:
         self._corpus = corpus
-        self._set_encoder(encoder, queries)
+        self._set_encoder(encoder)
         self.vectors: VectorIndex
         self._read: ReadVectors
         if isinstance(vectors, tuple):
@@ -50,18 +44,14 @@ class DenseIndex:
             self.vectors = index = _flat(encoder, corpus, vectors)
             self._read = index.read
 
-    def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
+    def by(self, encoder: Encoder) -> DenseIndex:
         """Return an index over the same vectors, for another encoder of the same premise tower."""
         other = copy.copy(self)
-        other._set_encoder(encoder, queries)
+        other._set_encoder(encoder)
         return other
 
     def of_version(
-        self,
-        encoder: Encoder,
-        rows: PremiseRows,
-        *,
-        progress: ProgressCallback | None = None,
+        self, encoder: Encoder, rows: PremiseRows, *, progress: ProgressCallback | None = None
     ) -> DenseIndex | None:
         """Return the index of another version of the corpus, None if it must be built."""
 
@@ -72,15 +62,15 @@ class DenseIndex:
         vectors = self.vectors.updated(rows.numbers, read)
         if vectors is None:
             return None
-        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=self._queries)
+        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)))
 
     @property
     def size_bytes(self) -> int:
         """Bytes of the vectors in memory; indexes of one encoder may share them."""
         return self.vectors.size_bytes
 
-    def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
-        self._queries = QueryVectors(encoder) if queries is None else queries
+    def _set_encoder(self, encoder: Encoder) -> None:
+        self._queries = QueryVectors(encoder)
         self.name = encoder.name
         self.manifest = Manifest(
             revision=encoder.revision,
@@ -138,18 +128,14 @@ class DenseIndex:
 
 
 def build_dense(
-    encoder: Encoder,
-    rows: PremiseRows,
-    *,
-    queries: QueryVectors | None = None,
-    progress: ProgressCallback | None = None,
+    encoder: Encoder, rows: PremiseRows, *, progress: ProgressCallback | None = None
 ) -> DenseIndex:
     """Return the index of a corpus by the engine of the settings; premises without a vector are encoded."""
     premises = PremiseVectors(encoder.premise_revision, encoder.dimension, rows.numbers, rows.vectors)
     engine = engine_of(premises)
     rows.encode(engine.lacking(premises), progress=progress)
     vectors = engine.build(premises, progress)
-    return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=queries)
+    return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)))
 
 
 def reader_of(vectors: VectorIndex, rows: PremiseRows) -> ReadVectors:

@@ -132,9 +132,7 @@ class GpuPart(FlatPart):
             return super().search(vectors, k, alive=alive)
         with self._lock:
             bounds, candidates = self._gpus.search(vectors, fetch)
-        scores = np.einsum("qcd,qd->qc", self.vectors[candidates], vectors)
-        order = np.lexsort((candidates, -scores), axis=1)[:, :k]
-        scores, rows = (np.take_along_axis(part, order, axis=1) for part in (scores, candidates))
+        scores, rows = rank_candidates(self.read, vectors, candidates, k)
         bounds = bounds[:, -1] + self._error * np.linalg.norm(vectors, axis=1)
         uncertain = np.flatnonzero((scores[:, -1] <= bounds) & (fetch < len(self)))
         if len(uncertain):
@@ -314,6 +312,20 @@ class FlatEngine(Engine):
         if isinstance(part, GpuPart):
             part.copy_to_gpus()
         return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
+
+
+def rank_candidates(
+    read: ReadVectors, vectors: Floats, candidates: Sequence[Ints], k: int
+) -> tuple[Floats, Ints]:
+    """Return scores and rows of the k best candidates of each query by their vectors; see `Part.search`."""
+    scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
+    rows = np.full((len(vectors), k), -1, dtype=np.int64)
+    for row, (own, vector) in enumerate(zip(candidates, vectors, strict=True)):
+        # Equal vectors have equal scores, as not with BLAS.
+        again = np.einsum("ij,j->i", read(own), vector)
+        order = np.lexsort((own, -again))[:k]
+        scores[row, : len(order)], rows[row, : len(order)] = again[order], own[order]
+    return scores, rows
 
 
 def row_blocks(count: int, progress: ProgressCallback | None = None) -> Iterator[Ints]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from entail.cancellation import cancellable
 from entail.data.records import Corpus
+from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import (
     LOG_VARIANCE_LIMIT,
     EncodesGaussians,
@@ -31,6 +32,7 @@ from entail.encoders.gaussian.distributions import (
     from_divergence,
     similarity,
 )
+from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.errors import EncoderError, RetrievalError
 from entail.index.engines import Numbers, PremiseVectors, engine_of
 from entail.index.protocol import Floats, Hits, Ints, Manifest
@@ -267,6 +269,13 @@ class GaussianRows:
         return values
 
 
+def row_encoder(name: str, *, device: str | None) -> tuple[Encoder, str]:
+    """Return an encoder of rows by name, and the kind of its rows; see `VectorStore`."""
+    if is_gaussian(name):
+        return GaussianRows(GaussianEncoder(name, device=device)), "gaussian"
+    return BiEncoder(name, device=device), "inner_product"
+
+
 class StoredGaussians:
     """Gaussians of a corpus in the cache of premise rows; read when they are used.
 
@@ -299,22 +308,13 @@ class GaussianIndex:
         encoder: The encoder of unknown queries.
         corpus: The premises, in the order of `gaussians`.
         gaussians: Their Gaussians; not copied.
-        queries: Queries shared with other indexes of this encoder, `QueryVectors(GaussianRows(encoder))`;
-            default: its own.
     """
 
-    def __init__(
-        self,
-        encoder: EncodesGaussians,
-        corpus: Corpus,
-        gaussians: PremiseGaussians,
-        *,
-        queries: QueryVectors | None = None,
-    ) -> None:
+    def __init__(self, encoder: EncodesGaussians, corpus: Corpus, gaussians: PremiseGaussians) -> None:
         self._encoder = encoder
         self._corpus = corpus
         self._gaussians = gaussians
-        self._queries = QueryVectors(GaussianRows(encoder)) if queries is None else queries
+        self._queries = QueryVectors(GaussianRows(encoder))
         self._locks = {"entailing": threading.Lock(), "entailed": threading.Lock()}
         self._lifted: dict[Direction, LiftedGaussians] = {}
         self.name = encoder.name
@@ -326,16 +326,9 @@ class GaussianIndex:
             corpus_hash=corpus.hash,
         )
 
-    def of_version(
-        self,
-        encoder: EncodesGaussians,
-        corpus: Corpus,
-        gaussians: StoredGaussians,
-        *,
-        queries: QueryVectors | None = None,
-    ) -> GaussianIndex | None:
+    def of_version(self, encoder: EncodesGaussians, gaussians: StoredGaussians) -> GaussianIndex | None:
         """Return the index of another version of the corpus, None if it can share no direction's vectors."""
-        other = GaussianIndex(encoder, corpus, gaussians, queries=queries)
+        other = GaussianIndex(encoder, gaussians.rows.corpus, gaussians)
         for direction, side in list(self._lifted.items()):
             if updated := side.updated(gaussians, gaussians.rows.numbers):
                 other._lifted[direction] = updated
@@ -343,10 +336,8 @@ class GaussianIndex:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the Gaussians in memory, and of the vectors of each direction that is built."""
-        own = self._gaussians
-        size = own.mean.nbytes + own.log_variance.nbytes if isinstance(own, Gaussians) else 0
-        return size + sum(side.vectors.size_bytes for side in list(self._lifted.values()))
+        """Bytes of the vectors of each direction that is built."""
+        return sum(side.vectors.size_bytes for side in list(self._lifted.values()))
 
     def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> None:
         """Build the index of a direction, which takes a minute for a million premises."""

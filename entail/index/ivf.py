@@ -22,7 +22,14 @@ from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
 from entail.errors import DataError
 from entail.index.engines import Engine, PremiseVectors, ReadVectors
-from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
+from entail.index.flat import (
+    Bits,
+    VersionedIndex,
+    parameters,
+    rank_candidates,
+    row_blocks,
+    single_threaded_faiss,
+)
 from entail.index.protocol import Floats, Ints
 from entail.index.store import digest_of
 from entail.index.vectors import slug
@@ -71,20 +78,13 @@ class IvfPart:
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
-        scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
-        rows = np.full((len(vectors), k), -1, dtype=np.int64)
         fetch = min(len(self), max(CANDIDATES, 10 * k))
         candidates = self._candidates(vectors, fetch, alive, GROUPS_SEARCHED)
         # A list is never shorter than it could be: where too few are in these groups, all are searched.
         short = np.flatnonzero((candidates >= 0).sum(axis=1) < k)
         if len(short):
             candidates[short] = self._candidates(vectors[short], fetch, alive, int(self._index.nlist))
-        for row, vector in enumerate(vectors):
-            own = candidates[row][candidates[row] >= 0]
-            again = self.read(own) @ vector
-            order = np.argsort(-again, kind="stable")[:k]
-            scores[row, : len(order)], rows[row, : len(order)] = again[order], own[order]
-        return scores, rows
+        return rank_candidates(self.read, vectors, [own[own >= 0] for own in candidates], k)
 
     def _candidates(self, vectors: Floats, fetch: int, alive: Bits | None, groups: int) -> Ints:
         options = parameters("SearchParametersIVF", alive, nprobe=groups)

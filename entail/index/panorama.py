@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.index.engines import Engine, PremiseVectors
-from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
+from entail.index.flat import (
+    Bits,
+    VersionedIndex,
+    parameters,
+    rank_candidates,
+    row_blocks,
+    single_threaded_faiss,
+)
 from entail.index.protocol import Floats, Ints
 from entail.progress import ProgressCallback
 
@@ -76,21 +83,14 @@ class PanoramaPart:
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
-        scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
-        rows = np.full((len(vectors), k), -1, dtype=np.int64)
+        scores, rows = np.empty((len(vectors), k), np.float32), np.empty((len(vectors), k), np.int64)
         rotated = vectors @ self._rotation
         errors = self._error * np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         left, fetch = np.arange(len(vectors)), k + _MARGIN
         while len(left):
-            certain = np.ones(len(left), dtype=np.bool_)
-            for row, (own, bound) in enumerate(self._fetch(rotated[left], fetch, alive)):
-                number = left[row]
-                again = self.read(own) @ vectors[number]
-                order = np.argsort(-again, kind="stable")[:k]
-                scores[number, : len(order)], rows[number, : len(order)] = again[order], own[order]
-                certain[row] = (
-                    again[order[-1]] > bound + errors[number] if len(order) == k else bound == -np.inf
-                )
+            candidates, bounds = zip(*self._fetch(rotated[left], fetch, alive), strict=True)
+            scores[left], rows[left] = rank_candidates(self.read, vectors[left], candidates, k)
+            certain = (scores[left, -1] > bounds + errors[left]) | np.isneginf(bounds)
             left, fetch = left[~certain], 4 * fetch
         return scores, rows
 

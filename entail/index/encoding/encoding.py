@@ -13,9 +13,9 @@ from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.encoder import Encoder
 from entail.errors import EncoderError, SettingsError
-from entail.index.encoding.cluster import encode_on_ray
-from entail.index.encoding.rows import Batches, row_encoder
+from entail.index.encoding.cluster import Batches, encode_on_ray
 from entail.index.engines import Numbers
+from entail.index.gaussian import row_encoder
 from entail.index.store import Halves, VectorStore, locked, write_segment
 from entail.index.vectors import ENCODED_AT_ONCE, slug
 from entail.progress import Meter, ProgressCallback
