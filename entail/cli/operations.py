@@ -142,7 +142,8 @@ def doctor() -> Report:
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = 0, []
     with contextlib.suppress(DatabaseError):  # among the problems
-        waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
+        if "rows" in diagnosis.database:  # else it may need a migration, which this is not to begin
+            waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     database = diagnosis.database
     rows: dict[str, Any] = {
         **diagnosis.versions,

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import asdict
 from typing import Any
 
 from entail.data.artifacts import model_artifact
@@ -191,13 +192,14 @@ class Attempt:
         if unfinished and same and now - self._last_progress < _PROGRESS_EVERY:
             return
         self._last_progress, self._what = now, progress.what
-        self.job.write_progress(progress)
+        with contextlib.suppress(DatabaseError, JobError):  # it is written again, or the lease is lost
+            self.job.write_attempt(progress=asdict(progress))
 
 
 def finish(job: JobHandle, outcome: Outcome) -> int:
     """Write the outcome, if the database answers, and return the exit code."""
     try:
-        job.write_outcome(outcome)
+        job.write_attempt(outcome=outcome.to_json())
     except EntailError as error:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{error}\n")

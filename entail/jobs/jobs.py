@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -19,7 +19,7 @@ from typing import Any
 
 from entail.data.artifacts import open_artifacts
 from entail.data.private import create_private, make_folder
-from entail.data.reading import size_of
+from entail.data.reading import log_tail, size_of
 from entail.data.stored import parse_as
 from entail.data.writing import write_bytes
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
@@ -122,23 +122,23 @@ class Jobs:
 
     def jobs(self) -> list[Job]:
         """Return the readable jobs, newest first."""
-        return self._load_all()[0]
+        return self._load()[0]
 
     def unreadable(self) -> dict[str, str]:
         """Return the ids of unreadable jobs -> the reason; they can be deleted."""
-        return self._load_all()[1]
+        return self._load()[1]
 
     def job(self, job_id: str) -> Job:
         """Return a job as it is now."""
         job = self.handle(job_id).load()
         if job.state != "queued":
             return job
-        return replace(job, queue_position=1 + sum(_order(other) < _order(job) for other in self.queued()))
+        return next((queued for queued in self.queued() if queued.id == job.id), job)
 
     def queued(self) -> list[Job]:
         """Return the queued jobs, the next one first."""
-        jobs = self._load(self.state.jobs(state="queued"))[0]
-        return sorted((job for job in jobs if job.state == "queued"), key=_order)
+        jobs = [job for job in self.jobs() if job.state == "queued"]
+        return sorted(jobs, key=lambda job: job.queue_position or 0)
 
     def cancel(self, job_id: str, *, by: str) -> Job:
         """Cancel a job; a running one is `cancelling` until it has written a checkpoint.
@@ -223,7 +223,9 @@ class Jobs:
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB, secrets masked."""
-        return self.handle(job_id).read_log(lines=lines)
+        handle = self.handle(job_id)
+        handle.pull_log()
+        return log_tail(handle.log, lines=lines)
 
     def disk(self, job_id: str) -> int:
         """Return the size of a job on the disk of this machine in bytes, with checkpoints."""
@@ -244,13 +246,11 @@ class Jobs:
 
         Tries once in ten seconds at most, so that pages may call it at every refresh.
         """
-        if time.monotonic() - self._last_start < _START_EVERY or not self._has_work():
+        is_recent = time.monotonic() - self._last_start < _START_EVERY
+        if is_recent or is_demo() or not self.state.queued_ids(home_of(self.folder)):
             return False
         self._last_start = time.monotonic()
         return self.start_worker()
-
-    def _has_work(self) -> bool:
-        return not is_demo() and bool(self.state.queued_ids(home_of(self.folder)))
 
     def start_worker(self) -> bool:
         """Start a worker on this machine, unless there is one or the settings forbid it; return whether."""
@@ -285,28 +285,22 @@ class Jobs:
             handle = self._handles.setdefault(job_id, JobHandle(job_id, self.settings))
         return handle
 
-    def _load(self, rows: Iterable[JobRow]) -> tuple[list[Job], dict[str, str]]:
-        """Return the jobs of rows, and id -> reason of those that cannot be read."""
+    def _load(self) -> tuple[list[Job], dict[str, str]]:
+        """Return the readable jobs, newest first, and id -> reason of the others."""
         jobs: list[Job] = []
         unreadable: dict[str, str] = {}
-        for row in rows:
+        for row in self.state.jobs():
             try:
                 jobs.append(self._handle(row.id).load(row))
             except UnknownJobError:  # it was deleted meanwhile
                 continue
             except JobError as error:
                 unreadable[row.id] = str(error)
-        return jobs, unreadable
-
-    def _load_all(self) -> tuple[list[Job], dict[str, str]]:
-        jobs, unreadable = self._load(self.state.jobs())
         left = (self._unimported or {}).items()
         unreadable |= {job_id: reason for job_id, reason in left if (self.folder / job_id).exists()}
-        queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
-        positions = {job.id: position for position, job in enumerate(queued, start=1)}
-        jobs = [
-            replace(job, queue_position=positions[job.id]) if job.id in positions else job for job in jobs
-        ]
+        queued = sorted((job.status.queued, job.id) for job in jobs if job.state == "queued")
+        positions = {job_id: position for position, (_, job_id) in enumerate(queued, start=1)}
+        jobs = [replace(job, queue_position=positions.get(job.id)) for job in jobs]
         # Ids of one second are in random order.
         return sorted(jobs, key=lambda job: (job.spec.at, job.spec.id), reverse=True), unreadable
 
@@ -355,10 +349,6 @@ def _paths_of(source: Mapping[str, Any]) -> list[str]:
     """Return the files and folders that a source names."""
     paths = map(Path, dict.fromkeys(_texts_of(source)))
     return [str(path) for path in paths if path.is_absolute() and path.exists()]
-
-
-def _order(job: Job) -> tuple[datetime, str]:
-    return job.status.queued, job.id
 
 
 def store(folder: Path, name: str, content: bytes) -> Path:

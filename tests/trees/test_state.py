@@ -34,11 +34,15 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     state.close()
 
 
+def claim(state: State, row: JobRow, machine: str) -> bool:
+    return state.change_job(row, beats=True, state="running", attempt=1, machine=machine)
+
+
 def test_one_of_many_gets_a_job_and_a_name(state: State) -> None:
     assert sum(at_once(lambda n: state.add_job(replace(ROW, id=f"job {n}")), range(6))) == 1
     (row,) = state.jobs()
-    assert sum(at_once(lambda n: state.claim_job(row, state="running", attempt=1, machine=n), "abcdef")) == 1
-    assert not state.claim_job(row, state="running", attempt=1, machine="g")
+    assert sum(at_once(lambda n: claim(state, row, n), "abcdef")) == 1
+    assert not claim(state, row, "g")
     claimed = state.job(row.id)
     assert claimed is not None
     assert claimed.machine in "abcdef"
@@ -63,7 +67,7 @@ def test_a_change_needs_the_status_that_it_was_decided_on(state: State) -> None:
 def test_only_the_lease_writes(state: State) -> None:
     state.add_job(ROW)
     assert not state.beat(ROW.id, 1)
-    assert state.claim_job(ROW, state="running", attempt=1, machine="a")
+    assert claim(state, ROW, "a")
     assert state.beat(ROW.id, 1)
     assert state.write_attempt(ROW.id, 1, progress="half")
     for attempt, content in ((1, "one"), (2, "of nobody"), (1, "two")):
@@ -125,9 +129,9 @@ def test_restored_jobs_of_another_folder_are_of_this_one(state: State, tmp_path:
         state.add_job(replace(ROW, id=f"{number}", name=f"{number}", home=home))
     with state.writing() as connection:
         adopt_jobs(connection, tmp_path)
-    here = home_of(tmp_path)
-    assert (state.queued_ids(here), state.queued_ids("gone"), state.workers()) == (["0", "1"], ["1"], [])
+    own = home_of(tmp_path)
+    assert (state.queued_ids(own), state.queued_ids("gone"), state.workers()) == (["0", "1"], ["1"], [])
     state.add_job(replace(ROW, id="2", name="2", home="elsewhere"))
     with state.writing() as connection:
         adopt_jobs(connection, tmp_path)
-    assert state.queued_ids(here) == ["0", "1"], "machines that share a database keep their own"
+    assert state.queued_ids(own) == ["0", "1"], "machines that share a database keep their own"

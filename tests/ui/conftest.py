@@ -20,7 +20,6 @@ from entail.runtime.tasks import CACHE, COMPARISONS, Task
 from entail.training import method
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
-from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
 from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
@@ -185,13 +184,15 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def writer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+def writer(shared: Workspace) -> Iterator[sqlite3.Connection]:
     """Give another process's connection, which locks by BEGIN IMMEDIATE; acts then give up at once."""
-    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
     assert shared.database.file is not None
+    wait_seconds = shared.database.wait_seconds
+    object.__setattr__(shared.database, "wait_seconds", 0.02)
     other = sqlite3.connect(shared.database.file, isolation_level=None)
     yield other
     other.close()
+    object.__setattr__(shared.database, "wait_seconds", wait_seconds)
 
 
 def new_app() -> AppTest:

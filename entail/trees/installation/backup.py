@@ -130,7 +130,7 @@ def restore(
             except BaseException as error:
                 swap.revert(error)
                 raise
-            with database.writing(wait_seconds=database.wait_seconds) as connection:
+            with database.writing() as connection:
                 swap.finish(connection)
         finally:
             database.close()
@@ -245,7 +245,7 @@ def _fill(
     last: Callable[[sa.Connection], None],
 ) -> tuple[dict[str, int], tuple[str, ...], int]:
     """Create the tables at the backup's revision, fill and migrate them; call `last` before the commit."""
-    with database.writing(wait_seconds=database.wait_seconds) as connection:
+    with database.writing() as connection:
         token = schema.shares.c.token
         links = list(connection.scalars(sa.select(token)))
         # Backups of earlier revisions have no jobs and moves: those that are there stay.

@@ -147,19 +147,6 @@ class CorpusStore:
                 self._versions.popitem(last=False)
         return before.corpus
 
-    def premise(self, corpus_id: str, key: str) -> Premise:
-        """Return the premise with a key: the one in force, or else the last that was retired."""
-        premises = schema.premises.c
-        columns = (premises.text, premises.source_id, premises.extra)
-        query: sa.Select[Any] = sa.select(*columns)
-        query = query.where(premises.corpus_id == corpus_id, premises.key == key)
-        with self._database.reading() as connection:
-            name = _read_info(connection, corpus_id).name
-            row = connection.execute(query.order_by(premises.added.desc()).limit(1)).first()
-        if row is None:
-            raise CorpusError(f"{name!r} has no premise {key!r}")
-        return _read_premise(row)
-
     def columns(self, corpus_id: str) -> list[str]:
         """Return the names of the columns that the first premises have next to their texts."""
         rows = self.find_premises(corpus_id, limit=_SAMPLE)[0]

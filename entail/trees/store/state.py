@@ -11,13 +11,14 @@ import contextlib
 import os
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 import sqlalchemy as sa
 
@@ -85,8 +86,7 @@ class State:
     @contextlib.contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction."""
-        database = self._open()
-        with database.writing(wait_seconds=database.wait_seconds) as connection:
+        with self._open().writing() as connection:
             yield connection
 
     def _open(self) -> Database:
@@ -107,9 +107,9 @@ class State:
                 self._database.close()
             self._database = None
 
-    def jobs(self, *, state: str | None = None) -> list[JobRow]:
-        """Return all jobs, or those of a state."""
-        return self._job_rows(sa.true() if state is None else _jobs.c.state == state)
+    def jobs(self) -> list[JobRow]:
+        """Return all jobs."""
+        return self._job_rows(sa.true())
 
     def job(self, job_id: str) -> JobRow | None:
         """Return a job, None if there is none."""
@@ -138,20 +138,18 @@ class State:
             _add_events(connection, row.id, events)
             return True
 
-    def change_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
-        """Change a job if its status is still that of a row; False if it is not, or an open name is taken."""
+    def change_job(self, row: JobRow, *, beats: bool = False, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
+        """Change a job if its status is still that of a row; False if it is not, or an open name is taken.
+
+        With `beats`, its machine gets the lease of the attempt.
+        """
         as_read = sa.and_(_jobs.c.id == row.id, _jobs.c.status == row.status, _jobs.c.attempt == row.attempt)
         try:
-            return self._update(as_read, values)
+            return self._update(as_read, values, beats=beats)
         except DatabaseError as error:
             if isinstance(error.__cause__, sa.exc.IntegrityError):
                 return False
             raise
-
-    def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
-        """Give the lease of a queued job's next attempt to a machine; False if another one was first."""
-        queued = sa.and_(_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
-        return self._update(queued, values, beats=True)
 
     def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401 - JSON values
         """Change a job under the lease of an attempt; False if that has ended, or was lost."""
@@ -292,24 +290,22 @@ def _inode_of(url: str) -> int | None:
     return file.stat().st_ino if file is not None and file.exists() else None
 
 
-_MOST = 8
-_states: OrderedDict[str, State] = OrderedDict()
-_states_lock = Lock()
+_states = WeakSet[State]()
+
+
+@lru_cache(maxsize=8)
+def _state_of(url: str) -> State:
+    _states.add(state := State(url))
+    return state
 
 
 def open_state(url: str | None = None) -> State:
     """Return the state in a database, that of the settings by default; it stays open."""
-    url = url or load_settings().database_url
-    with _states_lock:
-        state = _states.pop(url) if url in _states else State(url)
-        _states[url] = state
-        for old in list(_states)[:-_MOST]:
-            _states.pop(old).close()
-        return state
+    return _state_of(url or load_settings().database_url)
 
 
 def _close_states() -> None:
-    for state in list(_states.values()):
+    for state in list(_states):
         state.close()
 
 

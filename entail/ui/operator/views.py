@@ -176,7 +176,7 @@ def _draw_database(shared: Workspace) -> None:
         st.warning("The database is read-only.", icon=":material/lock:")
     st.subheader("Backup")
     st.caption(
-        "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
+        "A snapshot of the database and of the models in the data folder. `entail restore FILE` "
         "restores it into SQLite or PostgreSQL. Copy it to another disk."
     )
     st.button(
