@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from entail.index.engines import LARGE, Engine, Numbers, PremiseVectors, ReadVectors, has_gpu
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
+from entail.index.shared import share
 from entail.progress import Meter, ProgressCallback
 
 BLAS_FROM = 1000
@@ -77,11 +78,15 @@ class FlatPart:
         # Written into FAISS's memory: adding vectors needs twice the memory.
         self._index.codes.resize(count * dimension * 4)
         self._index.ntotal = count
-        numbers = faiss.rev_swig_ptr(self._index.get_xb(), count * dimension)
-        self.vectors: Floats = numbers.reshape(count, dimension)
+        self.vectors = self._view()
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def share(self) -> None:
+        """Share the vectors, which no longer change, with other processes; see `entail.index.shared`."""
+        share(self._index)
+        self.vectors = self._view()
 
     @property
     def size_bytes(self) -> int:
@@ -97,6 +102,13 @@ class FlatPart:
     def read(self, rows: Ints) -> Floats:
         """Return vectors by row."""
         return self.vectors[rows]
+
+    def _view(self) -> Floats:
+        import faiss
+
+        numbers = faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self._index.d)
+        view: Floats = numbers.reshape(self._index.ntotal, self._index.d)
+        return view
 
 
 class GpuPart(FlatPart):
@@ -311,6 +323,7 @@ class FlatEngine(Engine):
             part.vectors[rows] = premises.read(rows)
         if isinstance(part, GpuPart):
             part.copy_to_gpus()
+        part.share()
         return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
@@ -349,9 +362,14 @@ def parameters(kind: str, alive: Bits | None, **options: int) -> Any:  # noqa: A
     return getattr(library, kind)(**options) if options else None
 
 
+def single_threaded_faiss() -> contextlib.AbstractContextManager[None]:
+    """Run FAISS on one thread, as many sessions share few cores, then restore the setting."""
+    return faiss_threads(1)
+
+
 @contextlib.contextmanager
-def single_threaded_faiss() -> Iterator[None]:
-    """Run FAISS on one thread, as many sessions share few cores, then restore the setting.
+def faiss_threads(most: int) -> Iterator[None]:
+    """Run FAISS on at most so many threads, then restore the setting.
 
     The setting is OpenMP's: torch in the same thread would otherwise stay on one core.
     """
@@ -359,7 +377,7 @@ def single_threaded_faiss() -> Iterator[None]:
 
     before = faiss.omp_get_max_threads()
     faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
-    faiss.omp_set_num_threads(1)
+    faiss.omp_set_num_threads(min(most, before))
     try:
         yield
     finally:

@@ -16,12 +16,13 @@ from entail.index.engines import Engine, PremiseVectors
 from entail.index.flat import (
     Bits,
     VersionedIndex,
+    faiss_threads,
     parameters,
     rank_candidates,
     row_blocks,
-    single_threaded_faiss,
 )
 from entail.index.protocol import Floats, Ints
+from entail.index.shared import share
 from entail.progress import ProgressCallback
 
 LEVELS = 16
@@ -71,6 +72,7 @@ class PanoramaPart:
             block = self.read(rows)
             self._longest = max(self._longest, float(np.sqrt(np.einsum("ij,ij->i", block, block).max())))
             self._index.add(block @ self._rotation)
+        share(self._index)
         self._error = 2 * (2 * dimension + 8) * 2.0**-24 * self._longest
 
     def __len__(self) -> int:
@@ -97,7 +99,7 @@ class PanoramaPart:
     def _fetch(self, rotated: Floats, fetch: int, alive: Bits | None) -> list[tuple[Ints, float]]:
         """Return candidates of each query, and a score that no other row exceeds: -inf if there is none."""
         options = parameters("SearchParameters", alive)
-        with self._lock, single_threaded_faiss():
+        with self._lock, faiss_threads(len(rotated)):  # those of several requests share the cores
             # FAISS refuses more than a batch.
             scores, rows = self._index.search(rotated, min(fetch, BATCH), params=options)
             candidates = [
