@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 
 from entail.index import shared
-from entail.index.engines import ENGINES, VectorSpace
+from entail.index.engines import PremiseVectors, load_engine
 
 COUNT, DIMENSION = 40_000, 64
-SPACE = VectorSpace(revision="stub@1", dimension=DIMENSION, count=COUNT)
 
 CODE = """
 import sys
 import numpy as np, psutil
-from entail.index.engines import ENGINES
+from entail.index.engines import load_engine
 from entail.index.shared import share_vectors
-from tests.index.test_shared import COUNT, SPACE, vectors
+from tests.index.test_shared import premises, vectors
 
 share_vectors()
-numbers = np.arange(COUNT, dtype=np.uint64)
-index = ENGINES[sys.argv[1]].build(SPACE, numbers, vectors().__getitem__, corpus_hash="0")
+index = load_engine(sys.argv[1]).build(premises())
 print(index.search(vectors()[:3], k=5).positions.tolist(), flush=True)
 sys.stdin.readline()
 mapped = [m for m in psutil.Process().memory_maps() if m.path.endswith(".faiss")]
@@ -36,15 +34,18 @@ def vectors() -> np.ndarray:
     return np.random.default_rng(0).normal(size=(COUNT, DIMENSION)).astype(np.float32)
 
 
+def premises() -> PremiseVectors:
+    numbers = np.arange(COUNT, dtype=np.uint64)
+    return PremiseVectors("stub@1", DIMENSION, numbers, vectors().__getitem__)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="vectors are not shared on Windows")
 @pytest.mark.parametrize("engine", ["flat", "panorama"])
 def test_processes_hold_the_vectors_once(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
-    alone = ENGINES[engine].build(
-        SPACE, np.arange(COUNT, dtype=np.uint64), vectors().__getitem__, corpus_hash="0"
-    )
+    alone = load_engine(engine).build(premises())
     expected = alone.search(vectors()[:3], k=5).positions.tolist()
     assert not shared.shared_folder().exists(), "a single process writes no file"
     processes = [
