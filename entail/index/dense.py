@@ -14,7 +14,7 @@ from entail.index.engines import PremiseVectors, ReadVectors, VectorIndex, engin
 from entail.index.flat import FlatEngine, VersionedIndex
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import ALL_SCORED, checked_k
-from entail.index.vectors import PremiseRows, QueryVectors
+from entail.index.vectors import PremiseRows, QueryVectors, unit
 from entail.progress import ProgressCallback
 
 
@@ -139,8 +139,15 @@ def build_dense(
 
 
 def reader_of(vectors: VectorIndex, rows: PremiseRows) -> ReadVectors:
-    """Return the fastest reader of vectors: that of an index in memory, else that of the store."""
-    return vectors.read if isinstance(vectors, VersionedIndex) else rows.vectors
+    """Return the fastest reader of vectors: an index in memory, the store, or the server if it has none."""
+    if isinstance(vectors, VersionedIndex):
+        return vectors.read
+
+    def read(positions: Ints) -> Floats:
+        stored = rows.store.read(rows.numbers[positions])
+        return vectors.read(positions) if stored is None else unit(stored)
+
+    return read
 
 
 def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:

@@ -64,6 +64,9 @@ class VectorIndex(Protocol):
         There are fewer than k only if the corpus holds fewer.
         """
 
+    def read(self, positions: Ints) -> Floats:
+        """Return vectors by position."""
+
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> VectorIndex | None:
         """Return the index of another version of the corpus, or None where it must be built.
 

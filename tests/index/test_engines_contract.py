@@ -134,6 +134,14 @@ def test_an_index_says_whether_it_is_exact_and_how_much_memory_it_takes(build: B
     assert index.size_bytes > 0
 
 
+def test_vectors_are_read_by_position(build: Build) -> None:
+    numbers = numbers_of(60)
+    index = updated(build(numbers), build, numbers[2:])
+    positions = np.array([40, 3, 3, 0])
+    np.testing.assert_allclose(index.read(positions), vectors_of(numbers[2:][positions]), atol=1e-6)
+    assert index.read(positions[:0]).shape == (0, WIDTH)
+
+
 def test_no_query_gives_no_hits(build: Build) -> None:
     hits = build(numbers_of(50)).search(np.empty((0, WIDTH), np.float32), k=5)
     assert hits.positions.shape == hits.scores.shape == (0, 5)

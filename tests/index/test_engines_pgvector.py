@@ -111,6 +111,12 @@ def test_vectors_that_the_server_has_are_not_encoded_again(url: str, tmp_path: P
     index = build_dense(encoder, PremiseRows(grown, encoder, cache_dir=tmp_path / "second"))
     assert encoder.premises == ["a new fact"]
     assert index.search(["a question"], k=31).positions.shape == (1, 31)
+    expected = encoder.vector("a question") @ premise_vectors(grown, encoder, cache_dir=None).T
+    encoder.premises.clear()
+    np.testing.assert_allclose(index.scores(["a question"])[0], expected, atol=2e-4)
+    near = index.score_positions(["a question"], np.array([[7, 30]]))
+    np.testing.assert_allclose(near[0], expected[[7, 30]], atol=2e-4)
+    assert encoder.premises == []
 
 
 def test_a_server_that_is_down_is_named_before_premises_are_encoded(

@@ -138,6 +138,15 @@ class VectorCollection(VectorServer):
                 candidates = [self._candidates(rows)] * len(vectors)
         return candidates
 
+    def read(self, index: ServerIndex, numbers: Numbers) -> Candidates:
+        """Return the stored vectors of premises; see `VectorServer`."""
+        ids, rows = [_id(index.line, number) for number in numbers.view(np.int64).tolist()], list[Any]()
+        with self.client() as client:
+            for start in range(0, len(ids), BLOCK):
+                block = ids[start : start + BLOCK]
+                rows += client.get(self.name, block, output_fields=["number", "vector"], timeout=SECONDS)
+        return self._candidates(rows)
+
     def _rows_of(self, index: ServerIndex) -> dict[str, Any]:
         """Return the options of a request for the rows of a version."""
         return {

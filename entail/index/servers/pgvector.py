@@ -169,6 +169,12 @@ class VectorTable(VectorServer):
                     candidates[row] = compared
         return candidates
 
+    def read(self, index: ServerIndex, numbers: Numbers) -> Candidates:
+        """Return the stored vectors of premises; see `VectorServer`."""
+        statement = self.sql("SELECT number, vector FROM {vectors} WHERE number = ANY(%s)")
+        with self.connection() as connection:
+            return self._rows(connection.execute(statement, (_signed(numbers),), binary=True))
+
     def _candidates(
         self,
         connection: psycopg.Connection[Any],
@@ -188,12 +194,12 @@ class VectorTable(VectorServer):
                 connection.execute(statement, (*version, HalfVector(query), count), binary=True)
                 for query in vectors
             ]
-        candidates = []
-        for cursor in cursors:
-            rows = cursor.fetchall()
-            halves = np.array([vector.to_numpy() for _, vector in rows], np.float16)
-            candidates.append((_numbers(rows), halves.reshape(len(rows), self.dimension)))
-        return candidates
+        return [self._rows(cursor) for cursor in cursors]
+
+    def _rows(self, cursor: psycopg.Cursor[Any]) -> Candidates:
+        rows = cursor.fetchall()
+        halves = np.array([vector.to_numpy() for _, vector in rows], np.float16)
+        return _numbers(rows), halves.reshape(len(rows), self.dimension)
 
     def _exists(self, connection: psycopg.Connection[Any]) -> bool:
         return connection.execute("SELECT to_regclass(%s)", (self.name,)).fetchone() != (None,)

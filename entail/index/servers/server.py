@@ -14,7 +14,15 @@ from entail.errors import IndexEngineError, RetrievalError
 from entail.index.engines import Engine, Numbers, PremiseVectors, ReadVectors
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k
-from entail.index.servers.versions import Candidates, Change, Version, checked_vectors, rank
+from entail.index.servers.versions import (
+    Candidates,
+    Change,
+    Version,
+    checked_vectors,
+    rank,
+    require_all,
+)
+from entail.index.vectors import unit
 from entail.masking import mask_secrets
 from entail.progress import ProgressCallback
 
@@ -81,6 +89,13 @@ class ServerIndex:
         candidates = self.server.nearest(self, vectors, k, wide) if len(vectors) else []
         return rank(self.version, vectors, candidates, k)
 
+    def read(self, positions: Ints) -> Floats:
+        """Return vectors by position, as the server has stored them."""
+        numbers, at = np.unique(self.version.in_order[positions], return_inverse=True)
+        stored, halves = self.server.read(self, numbers)
+        require_all(len(stored), len(numbers))
+        return unit(halves[np.argsort(stored)][at])
+
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> ServerIndex | None:
         """Return the index of another version of the corpus; see `VectorIndex.updated`."""
         change = self.version.change(numbers)
@@ -106,6 +121,10 @@ class VectorServer(ABC):
     @abstractmethod
     def lacking(self, numbers: Numbers) -> Numbers:
         """Return the premises whose vectors `index` would read, of those of a version."""
+
+    @abstractmethod
+    def read(self, index: ServerIndex, numbers: Numbers) -> Candidates:
+        """Return the stored vectors of premises of an index, in any order."""
 
     @abstractmethod
     def index(
