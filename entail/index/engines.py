@@ -79,13 +79,11 @@ class VectorIndex(Protocol):
 class Engine(Protocol):
     """Maker of indexes of one kind."""
 
-    @property
-    def name(self) -> str:
-        """Name in `ENTAIL_INDEX`."""
+    name: str
+    """Name in `ENTAIL_INDEX`."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether its indexes compare all vectors, or give the same hits."""
+    exact: bool
+    """Whether its indexes compare all vectors, or give the same hits."""
 
     def missing(self) -> str:
         """Return what to install or set before it runs here, as part of a sentence; empty if nothing."""

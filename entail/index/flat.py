@@ -48,9 +48,8 @@ Bits = NDArray[np.uint8]
 class Part(Protocol):
     """Vectors that never change, searchable by row; threads may search at once."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether it compares all vectors, or gives the same hits."""
+    exact: bool
+    """Whether it compares all vectors, or gives the same hits."""
 
     @property
     def size_bytes(self) -> int:

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,18 +64,6 @@ class Nearest:
 
     positions: Ints
     divergences: Floats64
-
-
-class PremiseGaussians(Protocol):
-    """Gaussians of premises by position: `Gaussians` in memory, or `StoredGaussians`."""
-
-    @property
-    def dimension(self) -> int:
-        """d, the length of a mean."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: Any) -> Gaussians: ...  # noqa: ANN401 - whatever numpy takes for rows
 
 
 class LiftedGaussians:
@@ -295,6 +283,10 @@ class StoredGaussians:
         return Gaussians.of(self.rows.read(positions).astype(np.float32), revision=self.revision)
 
 
+PremiseGaussians = Gaussians | StoredGaussians
+"""Gaussians of premises by position, in memory or in a store."""
+
+
 class GaussianIndex:
     """A `PremiseIndex` over Gaussians; the score is the encoder's similarity, sim(h || p).
 
@@ -339,9 +331,14 @@ class GaussianIndex:
         """Bytes of the vectors of each direction that is built."""
         return sum(side.vectors.size_bytes for side in list(self._lifted.values()))
 
-    def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> None:
-        """Build the index of a direction, which takes a minute for a million premises."""
-        self._side(direction, progress)
+    def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> LiftedGaussians:
+        """Return the index of a direction; to build it takes a minute for a million premises."""
+        with self._locks[direction]:
+            if direction not in self._lifted:
+                self._lifted[direction] = LiftedGaussians(
+                    self._gaussians, direction, numbers=self._corpus.numbers, progress=progress
+                )
+            return self._lifted[direction]
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k premises that entail each query most, or that it entails; shape (queries, k)."""
@@ -349,7 +346,7 @@ class GaussianIndex:
         gaussians, kind = self._encode(queries), self._encoder.kind
         if kind == "kl_per_dim":
             return top_k(self._score_all(gaussians, direction), k)
-        nearest = self._side(direction).nearest(gaussians, k=k)
+        nearest = self.prepare(direction).nearest(gaussians, k=k)
         scores = from_divergence(nearest.divergences, dimension=gaussians.dimension, kind=kind)
         return Hits(nearest.positions, scores.astype(np.float32))
 
@@ -374,15 +371,6 @@ class GaussianIndex:
             self._corpus, queries, lambda position: self._gaussians[position].values[0]
         )
         return Gaussians.of(rows, revision=self.manifest.revision)
-
-    def _side(self, direction: Direction, progress: ProgressCallback | None = None) -> LiftedGaussians:
-        with self._locks[direction]:
-            if direction not in self._lifted:
-                numbers = self._corpus.numbers
-                self._lifted[direction] = LiftedGaussians(
-                    self._gaussians, direction, numbers=numbers, progress=progress
-                )
-            return self._lifted[direction]
 
     def _score_all(self, queries: Gaussians, direction: Direction) -> Floats:
         scores = np.empty((len(queries), len(self._gaussians)), dtype=np.float32)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -49,13 +48,6 @@ _TRAINED = 40
 """Vectors a group that the centroids are trained on."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    """Content of the file that an index's file is checked by."""
-
-    sha256: str
 
 
 class IvfPart:
@@ -135,9 +127,9 @@ def _read(file: Path, premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS 
 
     library: Any = faiss
     try:
-        manifest = read_json(file.with_suffix(".json"), _Manifest)
+        manifest = read_json(file.with_suffix(".json"), dict[str, str])
         # Before it is mapped: to read beyond the end of a mapped file ends the process.
-        if manifest is None or digest_of(file) != manifest.sha256:
+        if manifest is None or digest_of(file) != manifest.get("sha256"):
             return None
         index = library.read_index(str(file), library.IO_FLAG_MMAP)
     except (OSError, RuntimeError, DataError) as error:
@@ -153,7 +145,7 @@ def _write(file: Path, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as partial:
             faiss.write_index(index, str(partial))
-            manifest = json.dumps(asdict(_Manifest(digest_of(partial))))
+            manifest = json.dumps({"sha256": digest_of(partial)})
         write_text(file.with_suffix(".json"), manifest + "\n")
         files = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in files[FILES:]:
