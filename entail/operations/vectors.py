@@ -20,7 +20,7 @@ def list_damaged(vectors_dir: Path) -> Iterator[tuple[Path, str]]:
 
     Every file is read whole. A manifest that is not there may be about to be written.
     """
-    for folder in sorted(vectors_dir.glob("[!.]*")):
+    for folder in sorted(path for path in vectors_dir.glob("[!.]*") if not path.is_symlink()):
         yield from _damaged_segments(folder)
         for manifest in _manifests(folder / "ivf", "[!.]*"):
             try:
@@ -48,7 +48,7 @@ def _damaged_segments(folder: Path) -> Iterator[tuple[Path, str]]:
         try:
             contents[manifest] = content = _check_segment(manifest)
             widths[content.metric][content.dimension] += content.count
-        except (OSError, ValueError, DataError) as error:
+        except (OSError, EOFError, ValueError, DataError) as error:
             yield manifest, str(error)
     for manifest, content in contents.items():
         ((width, _),) = widths[content.metric].most_common(1)

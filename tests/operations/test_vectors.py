@@ -33,6 +33,10 @@ def cut(manifest: Path) -> None:
     rows.write_bytes(rows.read_bytes()[:-8])
 
 
+def empty(manifest: Path) -> None:
+    manifest.with_suffix(".rows.npy").write_bytes(b"")
+
+
 def change_a_bit(manifest: Path) -> None:
     rows = manifest.with_suffix(".rows.npy")
     rows.write_bytes(rows.read_bytes()[:-1] + b"\1")
@@ -56,7 +60,9 @@ def leftovers(jobs: Jobs) -> list[str]:
     return [item.id for item in list_removable(jobs) if item.kind == "leftovers"]
 
 
-@pytest.mark.parametrize("spoil", [cut, change_a_bit, lose_an_array, spoil_the_manifest, lose_the_manifest])
+@pytest.mark.parametrize(
+    "spoil", [cut, empty, change_a_bit, lose_an_array, spoil_the_manifest, lose_the_manifest]
+)
 def test_a_damaged_segment_is_named_and_removed_and_the_rest_stays(
     jobs: Jobs, spoil: Callable[[Path], Any]
 ) -> None:

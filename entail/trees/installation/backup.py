@@ -281,7 +281,10 @@ def _fill(
                 reason = f"its rows do not fit the table {table.name} ({reason})"
                 raise FormatError(reason, source=archive.name) from error
         migrate(connection)
-        adopt_jobs(connection, load_settings().jobs_dir)
+        if has_jobs:
+            adopt_jobs(connection, load_settings().jobs_dir)
+        if f"models/{ACTIVE}" in archive.parts:
+            connection.execute(sa.delete(schema.active_models))  # those of the file are read instead
         search.create_index(connection)
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
 from entail.settings import load_settings
-from entail.trees.store import schema
 
 JOURNAL = "restore.json"
 """Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
@@ -79,15 +79,9 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Remove the old models unless they stay, table and journal; pointers of a file replace the others.
-
-        The registry reads them from there.
-        """
-        active, destination = self.models / ACTIVE, self.models.parent / ACTIVE
-        if active.is_file():
-            active.replace(destination)
-        if destination.is_file():
-            connection.execute(sa.delete(schema.active_models))
+        """Put the file of pointers where the registry reads it; remove the old models unless they stay."""
+        with suppress(FileNotFoundError):
+            (self.models / ACTIVE).replace(self.models.parent / ACTIVE)
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)
