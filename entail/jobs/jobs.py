@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -392,11 +393,8 @@ def check_data(
         EntailError: If a file cannot be read; with its name and line.
         JobError: If nothing is left to train on.
     """
-    is_elsewhere = getattr(source, "is_elsewhere", None)
-    paths = [
-        path for value in vars(source).values() for path in (value if isinstance(value, tuple) else [value])
-    ]
-    if is_elsewhere and any(isinstance(path, Path) and is_elsewhere(path) for path in paths):
+    fields = (value if isinstance(value, tuple) else (value,) for value in vars(source).values())
+    if any(isinstance(path, Path) and _is_elsewhere(source, path) for path in chain(*fields)):
         return
     data = read_source(source, progress=progress)
     if trainer.preview is None:
@@ -417,10 +415,9 @@ def absolute(source: object) -> dict[str, Any]:
         JobError: If a file does not exist.
     """
     values = values_of(source)
-    is_elsewhere = getattr(source, "is_elsewhere", lambda path: False)
 
     def absolute_path(name: str, path: Path) -> str:
-        if is_elsewhere(path):
+        if _is_elsewhere(source, path):
             return str(path)
         if not path.exists():
             raise JobError(f"{name}: expected a file, found none at {path}")
@@ -433,6 +430,11 @@ def absolute(source: object) -> dict[str, Any]:
         elif isinstance(value, tuple):
             values[name] = [absolute_path(name, path) for path in value]
     return values
+
+
+def _is_elsewhere(source: object, path: Path) -> bool:
+    method = getattr(source, "is_elsewhere", None)
+    return method is not None and bool(method(path))
 
 
 def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
