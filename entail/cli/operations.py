@@ -40,6 +40,7 @@ def serve(
         "Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
         "NAME",
     ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.", metavar="N")] = 1,
 ) -> Report:
     """Serve the HTTP API: encode, search, health, info; stop it with Ctrl+C.
 
@@ -50,7 +51,7 @@ def serve(
     share_metrics()
     from entail.serving.app import serve as run
 
-    run(host=host, port=port, encoders=encoder or ())
+    run(host=host, port=port, encoders=encoder or (), workers=workers)
     return Report(data={"stopped": True}, text="stopped")
 
 

@@ -18,7 +18,6 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -33,6 +32,7 @@ from entail.data.writing import replacing
 from entail.errors import DataError
 from entail.index.engines import Numbers
 from entail.index.protocol import Ints
+from entail.memory import Cache
 from entail.settings import is_demo
 
 Halves = NDArray[np.float16]
@@ -189,6 +189,12 @@ class VectorStore:
         opened = [segment for _, segment in list(self._opened.values()) if segment is not None]
         return (*self._memory, *sorted(opened, key=lambda segment: -len(segment.numbers)))
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in memory; rows in files are mapped."""
+        keys = sum(3 * segment.numbers.nbytes for segment in self.segments)
+        return keys + sum(segment.rows.nbytes for segment in self.segments if segment.manifest is None)
+
     def refresh(self) -> None:
         """Open segments that other processes wrote, and let go of those that are gone or have changed."""
         if self.folder is None:
@@ -305,8 +311,19 @@ class VectorStore:
         return Segment(numbers, rows, path)
 
 
-open_store = lru_cache(maxsize=32)(VectorStore)
-"""`VectorStore` that a process has once; `VectorStore.refresh` shows what others wrote meanwhile."""
+_STORES: Cache[tuple[Path, str, int, str], VectorStore] = Cache("vectors")
+
+
+def open_store(
+    folder: Path, *, revision: str, dimension: int, metric: str, shipped: Segment | None
+) -> VectorStore:
+    """Return the process's store of a folder; `VectorStore.refresh` shows what others wrote meanwhile."""
+    key = (folder, revision, dimension, metric)
+    store = _STORES.get(key)
+    if store is None:
+        store = VectorStore(folder, revision=revision, dimension=dimension, metric=metric, shipped=shipped)
+        _STORES.put(key, store, size=0)
+    return store
 
 
 def describe_store(folder: Path) -> tuple[str, int]:

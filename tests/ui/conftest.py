@@ -15,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
+from entail.memory import CACHE
 from entail.runtime.models import INDEXES, ModelCache, model_cache
-from entail.runtime.tasks import CACHE, COMPARISONS, Task
+from entail.runtime.tasks import COMPARISONS, Task
 from entail.training import method
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
@@ -167,14 +168,14 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     model_cache.cache_clear()
     st.cache_data.clear()
     with CACHE.lock:  # a page of an earlier test may still load something behind it
-        CACHE.tasks.clear()
-        CACHE.tasks.update(_SHARED_TASKS)
+        CACHE.entries.clear()
+        CACHE.entries.update(_SHARED_TASKS)
     stores = workspace()
     yield stores
     with CACHE.lock:
         _SHARED_TASKS.update(
             (key, task)
-            for key, task in CACHE.tasks.items()
+            for key, task in CACHE.entries.items()
             if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
         )
     stores.database.engine.dispose()

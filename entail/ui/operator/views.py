@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from entail.memory import CACHE
 from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.results import versions
@@ -25,6 +26,7 @@ from entail.ui.shared.text import ago, label
 from entail.ui.shared.waiting import draw_result, start_task
 
 _SHOWN = 10
+_COUNTS = ("entries", "hits", "misses")
 
 CHECKS = TaskGroup("operator", failure="the check failed")
 """Checks and backups."""
@@ -63,8 +65,9 @@ def access_refusal() -> str | None:
 
 
 def _draw_machine(shared: Workspace) -> None:
-    """Draw disk, versions, and the check of `entail doctor`."""
+    """Draw disk, memory, versions, and the check of `entail doctor`."""
     _draw_storage()
+    _draw_memory()
     left, right = st.columns([3, 4], gap="large")
     with left:
         st.subheader("Versions")
@@ -117,6 +120,25 @@ def _draw_storage() -> None:
             "can be rebuilt": "Can be rebuilt",
             "where": "Folder",
         },
+    )
+
+
+def _draw_memory() -> None:
+    """Draw the cache of this process by kind."""
+    rows = CACHE.usage()
+    used = sum(row.bytes for row in rows)
+    st.subheader("Memory")
+    st.progress(
+        min(1.0, used / CACHE.budget),
+        text=f"Cached by this process: {in_words(used)} of at most {in_words(CACHE.budget)}. What was used "
+        "least recently is removed first.",
+    )
+    draw_table(
+        [
+            {"what": row.kind, "size": in_words(row.bytes), **{k: getattr(row, k) for k in _COUNTS}}
+            for row in rows
+        ],
+        column_config={"what": "Content", "size": "Size", **{k: k.capitalize() for k in _COUNTS}},
     )
 
 
