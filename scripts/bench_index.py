@@ -105,7 +105,17 @@ def measure(
 
 
 def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
-    """Measure an engine over the rows of a folder, in a process of its own."""
+    """Measure an engine over the rows or texts of a folder, in a process of its own."""
+    if task == "words":
+        texts, queries = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+        corpus, middle = Corpus.of("words", texts), len(texts) // 2
+        other = Corpus.of("words", [*texts[:middle], *texts[middle + 1 :], "a premise that is new"])
+        return measure(
+            lambda: Bm25Index(corpus),
+            lambda index, row: index.search([queries[row]], k=K),
+            lambda index: index.of_version(other) or Bm25Index(other),
+            len(queries),
+        )[0]
     os.environ["ENTAIL_INDEX"], os.environ["ENTAIL_DATA_DIR"] = engine, str(folder / "data")
     numbers, queries = np.load(folder / "keys.npy"), np.load(folder / f"{task}_queries.npy")
     # The last one is added later, in place of the middle one.
@@ -140,19 +150,6 @@ def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
     files = [path for path in (folder / "data").rglob("*") if path.is_file()]
     figures["index_disk_mib"] = round(sum(path.stat().st_size for path in files) / 2**20)
     return figures
-
-
-def measure_words(texts: list[str], queries: list[str]) -> dict[str, Any]:
-    """Measure keyword search, and the index of a version with another premise in place of the middle one."""
-    corpus = Corpus.of("words", texts)
-    middle = len(corpus) // 2
-    new = Corpus.of("words", [*corpus.texts[:middle], *corpus.texts[middle + 1 :], "a premise that is new"])
-    return measure(
-        lambda: Bm25Index(corpus),
-        lambda index, row: index.search([queries[row]], k=K),
-        lambda index: index.of_version(new) or Bm25Index(new),
-        len(queries),
-    )[0]
 
 
 class Stored:
@@ -201,22 +198,22 @@ def main() -> None:
         numbers = draw.integers(0, 2**64 - 1, count, dtype=np.uint64)
         name = "real" if size is None else f"{size:,}"
         for task in options.tasks:
-            if task == "words":
-                pairs = draw.integers(0, len(corpus), (count, 2))
-                words = [" ".join(corpus.texts[row] for row in pair) for pair in pairs]
-                result = measure_words(words if size else list(corpus.texts), texts)
-                figures.setdefault(task, {})[name] = result
-                print(task, name, result, flush=True)
-                continue
             with tempfile.TemporaryDirectory() as scratch:
-                folder = Path(scratch)
-                np.save(folder / "keys.npy", numbers)
-                np.save(folder / f"{task}_queries.npy", queries[task])
-                blocks = mixtures(base[task], count, of_unit_length=task == "retrieval")
-                parts = np.split(numbers, range(BLOCK, count, BLOCK)) if size else [numbers]
-                for own, rows in zip(parts, blocks if size else [base[task]], strict=True):
-                    write_segment(folder / task, own, rows, **MIXTURE)
-                for engine in options.engines:
+                folder, engines = Path(scratch), options.engines
+                if task == "words":
+                    pairs = draw.integers(0, len(corpus), (count, 2))
+                    words = [" ".join(corpus.texts[row] for row in pair) for pair in pairs]
+                    content = json.dumps([words if size else list(corpus.texts), texts])
+                    (folder / "words.json").write_text(content, encoding="utf-8")
+                    engines = ["bm25"]
+                else:
+                    np.save(folder / "keys.npy", numbers)
+                    np.save(folder / f"{task}_queries.npy", queries[task])
+                    blocks = mixtures(base[task], count, of_unit_length=task == "retrieval")
+                    parts = np.split(numbers, range(BLOCK, count, BLOCK)) if size else [numbers]
+                    for own, rows in zip(parts, blocks if size else [base[task]], strict=True):
+                        write_segment(folder / task, own, rows, **MIXTURE)
+                for engine in engines:
                     if task == "direction" and not load_engine(engine).exact:
                         continue
                     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
