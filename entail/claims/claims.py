@@ -95,8 +95,8 @@ def existence_claim(question: str) -> Claim:
         if index + 1 < len(sentences) and sentence.endswith((".", "!", '."', ".”")):
             parts.append(write_sentence(sentence))  # a statement before the question
             continue
-        for asked in _split_questions(sentence):
-            text, rule = _claim_sentence(asked)
+        for question_part in _split_questions(sentence):
+            text, rule = _claim_sentence(question_part)
             parts.append(write_sentence(text))
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
 
@@ -104,9 +104,9 @@ def existence_claim(question: str) -> Claim:
 def _split_questions(sentence: str) -> list[str]:
     """Return the questions of a sentence: two of "Who wrote the play, and when was it performed"."""
     parts = _NEXT_QUESTION.split(sentence)
-    first, *others = (tokenize(part) for part in parts)
+    first, *following = (tokenize(part) for part in parts)
     whole = first[:1] and first[0].low in tags.WH and any(token.is_verb for token in first[1:])
-    return parts if whole and all(_asks(tokens) for tokens in others) else [sentence]
+    return parts if whole and all(_asks(tokens) for tokens in following) else [sentence]
 
 
 def _asks(tokens: Tokens) -> bool:
