@@ -131,9 +131,8 @@ def serve(
         if workers == 1:
             uvicorn.run(partial(_make_app, tuple(encoders)), **options)
         else:
-            config = uvicorn.Config(
-                partial(_make_worker, tuple(encoders), workers), **options, workers=workers
-            )
+            make = partial(_make_worker, tuple(encoders), workers)
+            config = uvicorn.Config(make, **options, workers=workers)
             Multiprocess(config, [config.bind_socket()]).run()
             prune_shared()
     except SystemExit:  # raised by uvicorn if it cannot listen

@@ -51,8 +51,8 @@ def test_the_machine_and_the_check_of_the_doctor(show: Any, shared: Workspace) -
     app = show("Machine")
     disk, memory, versions = (table.value for table in app.dataframe)
     assert "can be rebuilt" in disk
-    assert {"size", "entries", "hits", "misses"} <= set(memory)
-    assert CACHE.usage()[0].kind in set(memory["what"])
+    assert {"kind", "bytes", "entries", "hits", "misses"} <= set(memory)
+    assert CACHE.usage()[0].kind in set(memory["kind"])
     assert {"entail", "python", "streamlit", "torch"} <= set(versions["package"])
     app = finished(app, "check_health", "health")
     assert [len(app.success), len(app.error)] == [1, 0]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import streamlit as st
 
-from entail.memory import CACHE
+from entail.memory import CACHE, Usage
 from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.results import versions
@@ -26,7 +27,6 @@ from entail.ui.shared.text import ago, label
 from entail.ui.shared.waiting import draw_result, start_task
 
 _SHOWN = 10
-_COUNTS = ("entries", "hits", "misses")
 
 CHECKS = TaskGroup("operator", failure="the check failed")
 """Checks and backups."""
@@ -125,8 +125,8 @@ def _draw_storage() -> None:
 
 def _draw_memory() -> None:
     """Draw the cache of this process by kind."""
-    rows = CACHE.usage()
-    used = sum(row.bytes for row in rows)
+    usages = CACHE.usage()
+    used = sum(usage.bytes for usage in usages)
     st.subheader("Memory")
     st.progress(
         min(1.0, used / CACHE.budget),
@@ -134,11 +134,8 @@ def _draw_memory() -> None:
         "least recently is removed first.",
     )
     draw_table(
-        [
-            {"what": row.kind, "size": in_words(row.bytes), **{k: getattr(row, k) for k in _COUNTS}}
-            for row in rows
-        ],
-        column_config={"what": "Content", "size": "Size", **{k: k.capitalize() for k in _COUNTS}},
+        [{**asdict(usage), "bytes": in_words(usage.bytes)} for usage in usages],
+        column_config={field.name: field.name.capitalize() for field in fields(Usage)},
     )
 
 
