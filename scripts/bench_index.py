@@ -32,11 +32,9 @@ import psutil
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
-from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.index.engines import ENGINES, VectorSpace
-from entail.index.gaussian import GaussianRows, LiftedGaussians
+from entail.index.engines import PremiseVectors, load_engine
+from entail.index.gaussian import LiftedGaussians, row_encoder
 from entail.index.lexical import Bm25Index
 from entail.index.store import VectorStore, write_segment
 from entail.index.vectors import PremiseRows, unit
@@ -44,19 +42,20 @@ from entail.results import write_result
 from entail.settings import load_settings
 
 QUERIES, K, BLOCK, SEED = 200, 10, 100_000, 0
+MIXTURE = {"revision": "mixture@1", "metric": "inner_product"}
 ROOT = Path(__file__).resolve().parent.parent
-METRICS = {"retrieval": "inner_product", "direction": "gaussian"}
+ENCODERS = {"retrieval": "minilm", "direction": "gausscse-minilm"}
 
 
-def real_corpus(data: Path | None, passages: int) -> Corpus:
-    """Return EntailmentBank's premises and SQuAD's first passages; without a folder the bundled premises."""
+def real_corpus(data: Path | None) -> Corpus:
+    """Return EntailmentBank's premises and SQuAD's passages; without a folder the bundled premises."""
     if data is None:
         return sample_corpus()
     premises = read_corpus(data / "entailment_bank" / "premises.txt.gz").corpus.texts
     with gzip.open(data / "squad_v1.1" / "train-v1.1.reconstructed.json.gz", "rt", encoding="utf-8") as file:
         articles = json.load(file)["data"]
     contexts = [" ".join(p["context"].split()) for article in articles for p in article["paragraphs"]]
-    return Corpus.of("real", [*premises, *contexts[:passages]])
+    return Corpus.of("real", [*premises, *contexts])
 
 
 def mixtures(base: np.ndarray, count: int, *, of_unit_length: bool) -> Iterator[np.ndarray]:
@@ -73,122 +72,101 @@ def mixtures(base: np.ndarray, count: int, *, of_unit_length: bool) -> Iterator[
         yield rows
 
 
-def milliseconds(search: Callable[[int], object], count: int) -> dict[str, float]:
-    """Return median and 95th percentile of one search, after three that warm up."""
-    clock, own = [], []
-    for number in [0, 1, 2, *range(count)]:
-        starts = time.perf_counter(), time.thread_time()
-        search(number)
-        clock.append(1000 * (time.perf_counter() - starts[0]))
-        own.append(1000 * (time.thread_time() - starts[1]))
-    p50, p95 = np.quantile(clock[3:], [0.5, 0.95])
-    return {
-        "p50_ms": round(float(p50), 2),
-        "p95_ms": round(float(p95), 2),
-        "cpu_ms": round(float(np.median(own[3:])), 2),
-    }
+def timed(act: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return the result of an act, and its milliseconds by the clock and of the thread itself."""
+    clock, own = time.perf_counter(), time.thread_time()
+    result = act()
+    return result, 1000 * (time.perf_counter() - clock), 1000 * (time.thread_time() - own)
 
 
-def measure(folder: Path, task: str, engine: str) -> dict[str, Any]:
-    """Measure an engine over the rows of a folder, in a process of its own."""
+def measure(
+    build: Callable[[], Any], search: Callable[[Any, int], Any], update: Callable[[Any], Any], count: int
+) -> tuple[dict[str, Any], list[Any]]:
+    """Return the figures of an index, and what its searches bring; the first three warm up."""
+    process, figures = psutil.Process(), {"load_average": round(os.getloadavg()[0], 2)}
+    before = process.memory_info().rss
+    index, clock, _ = timed(build)
+    figures["build_s"] = round(clock / 1000, 1)
+    for row in range(3):
+        search(index, row)
+    hits, clocks, owns = zip(
+        *(timed(lambda row=row: search(index, row)) for row in range(count)), strict=True
+    )
+    p50, p95, cpu = (
+        float(np.quantile(times, q)) for times, q in ((clocks, 0.5), (clocks, 0.95), (owns, 0.5))
+    )
+    figures |= {"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "cpu_ms": round(cpu, 2)}
+    figures["memory_mib"] = round((process.memory_info().rss - before) / 2**20)
+    version, clock, own = timed(lambda: update(index))
+    figures |= {"update_ms": round(clock, 1), "update_cpu_ms": round(own, 1)}
+    _, clock, own = timed(lambda: search(version, 0))
+    figures |= {"first_search_after_ms": round(clock, 1), "first_search_cpu_ms": round(own, 1)}
+    return figures, list(hits)
+
+
+def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
+    """Measure an engine over the rows or texts of a folder, in a process of its own."""
+    if task == "words":
+        texts, queries = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+        corpus, middle = Corpus.of("words", texts), len(texts) // 2
+        other = Corpus.of("words", [*texts[:middle], *texts[middle + 1 :], "a premise that is new"])
+        return measure(
+            lambda: Bm25Index(corpus),
+            lambda index, row: index.search([queries[row]], k=K),
+            lambda index: index.of_version(other) or Bm25Index(other),
+            len(queries),
+        )[0]
     os.environ["ENTAIL_INDEX"], os.environ["ENTAIL_DATA_DIR"] = engine, str(folder / "data")
     numbers, queries = np.load(folder / "keys.npy"), np.load(folder / f"{task}_queries.npy")
-    # The last one is added later.
-    order, count = numbers[:-1], len(numbers) - 1
-    store = VectorStore(folder / task, revision="mixture@1", dimension=queries.shape[1], metric=METRICS[task])
-    process = psutil.Process()
-    before = process.memory_info().rss
-    load, start = round(os.getloadavg()[0], 2), time.perf_counter()
-    index: Any
-    changed = np.concatenate([order[: count // 2], order[count // 2 + 1 :], numbers[-1:]])
+    # The last one is added later, in place of the middle one.
+    order, middle = numbers[:-1], (len(numbers) - 1) // 2
+    changed = np.concatenate([order[:middle], order[middle + 1 :], numbers[-1:]])
+    store = VectorStore(folder / task, dimension=queries.shape[1], **MIXTURE)
+    old, new = Stored(store, order), Stored(store, changed)
     if task == "retrieval":
-        space = VectorSpace(revision="mixture@1", dimension=queries.shape[1], count=count)
-        read = reader(store, order)
-        index = ENGINES[engine].build(space, order, read, corpus_hash=f"{count:064}")
+        premises = PremiseVectors("mixture@1", store.dimension, order, lambda at: unit(old.read(at)))
         vectors = unit(queries.astype(np.float16))
-        search = lambda row, index=index: index.search(vectors[row : row + 1], k=K).positions[0]  # noqa: E731
+        figures, hits = measure(
+            lambda: load_engine(engine).build(premises),
+            lambda index, row: index.search(vectors[row : row + 1], k=K).positions[0],
+            lambda index: index.updated(changed, lambda at: unit(new.read(at))),
+            len(queries),
+        )
     else:
         gaussians = Gaussians.of(queries)
-        index = LiftedGaussians(Stored(store, order), "entailing", numbers=order)
-        search = lambda row, index=index: index.nearest(gaussians[row], k=K).positions[0]  # noqa: E731
-    built = time.perf_counter() - start
-    figures: dict[str, Any] = {"build_s": round(built, 1), "load_average": load}
-    positions = np.array([search(row) for row in range(len(queries))])
-    figures |= milliseconds(search, len(queries))
-    gold = folder / f"{task}_gold.npy"
+        figures, hits = measure(
+            lambda: LiftedGaussians(old, "entailing", numbers=order),
+            lambda index, row: index.nearest(gaussians[row], k=K).positions[0],
+            lambda index: index.updated(new, changed),
+            len(queries),
+        )
+    positions, reference = np.array(hits), folder / f"{task}_reference.npy"
     if engine == "flat":
-        np.save(gold, positions)
-    expected = np.load(gold)
-    figures["recall_at_10"] = round(
-        float(np.mean([len({*a} & {*b}) / K for a, b in zip(positions, expected, strict=True)])), 4
-    )
+        np.save(reference, positions)
+    expected = np.load(reference)
+    recalls = [len({*a} & {*b}) / K for a, b in zip(positions, expected, strict=True)]
+    figures["recall_at_10"] = round(float(np.mean(recalls)), 4)
     figures["same_ids"] = f"{int((positions == expected).all(axis=1).sum())} of {len(expected)}"
-    figures["memory_mib"] = round((process.memory_info().rss - before) / 2**20)
-    start, own = time.perf_counter(), time.thread_time()
-    if task == "retrieval":
-        version = index.updated(changed, reader(store, changed))
-    else:
-        version = index.updated(Stored(store, changed), changed)
-    figures["update_ms"] = round(1000 * (time.perf_counter() - start), 1)
-    figures["update_cpu_ms"] = round(1000 * (time.thread_time() - own), 1)
-    start, own = time.perf_counter(), time.thread_time()
-    if task == "retrieval":
-        version.search(vectors[:1], k=K)
-    else:
-        version.nearest(gaussians[0], k=K)
-    figures["first_search_after_ms"] = round(1000 * (time.perf_counter() - start), 1)
-    figures["first_search_cpu_ms"] = round(1000 * (time.thread_time() - own), 1)
     files = [path for path in (folder / "data").rglob("*") if path.is_file()]
     figures["index_disk_mib"] = round(sum(path.stat().st_size for path in files) / 2**20)
     return figures
 
 
-def measure_words(texts: list[str], queries: list[str]) -> dict[str, Any]:
-    """Measure keyword search, and the index of a version without its middle premise and with another one."""
-    corpus, start = Corpus.of("words", texts), time.perf_counter()
-    index = Bm25Index(corpus)
-    figures: dict[str, Any] = {"build_s": round(time.perf_counter() - start, 1)}
-    figures |= milliseconds(lambda row: index.search([queries[row]], k=K), len(queries))
-    middle = len(corpus) // 2
-    changed = [*corpus.texts[:middle], *corpus.texts[middle + 1 :], "a premise that is new"]
-    other = Corpus.of("words", changed)
-    start = time.perf_counter()
-    version = index.of_version(other) or Bm25Index(other)
-    figures["update_ms"] = round(1000 * (time.perf_counter() - start), 1)
-    start = time.perf_counter()
-    version.search(queries[:1], k=K)
-    figures["first_search_after_ms"] = round(1000 * (time.perf_counter() - start), 1)
-    return figures
-
-
-def reader(store: VectorStore, numbers: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the reader of vectors by position."""
-    return lambda positions: unit(store.read(numbers[positions]))  # type: ignore[arg-type]
-
-
 class Stored:
-    """Gaussians in a store, by position."""
+    """Rows of a store by position, and Gaussians of them."""
 
     def __init__(self, store: VectorStore, numbers: np.ndarray) -> None:
-        self.store, self.numbers = store, numbers
-        self.dimension = store.dimension // 2
+        self.store, self.numbers, self.dimension = store, numbers, store.dimension // 2
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def __getitem__(self, positions: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
-        rows = self.store.read(np.atleast_1d(self.numbers[positions]))
-        assert rows is not None
-        return Gaussians.of(rows.astype(np.float32))
+        return Gaussians.of(self.read(positions).astype(np.float32))
 
-
-def write_rows(folder: Path, task: str, blocks: Iterator[np.ndarray], numbers: np.ndarray) -> None:
-    """Write rows as segments of a store."""
-    start = 0
-    for rows in blocks:
-        own = numbers[start : start + len(rows)]
-        write_segment(folder / task, own, rows, revision="mixture@1", metric=METRICS[task])
-        start += len(rows)
+    def read(self, positions: Any) -> Any:  # noqa: ANN401
+        """Return rows, at one position or at several."""
+        return self.store.read(np.atleast_1d(self.numbers[positions]))
 
 
 def main() -> None:
@@ -198,27 +176,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder with entailment_bank and squad_v1.1")
-    parser.add_argument("--passages", type=int, default=18_896, help="SQuAD's passages that are encoded")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--engines", nargs="+", default=["flat", "panorama", "ivf"])
     parser.add_argument("--tasks", nargs="+", default=["retrieval", "direction", "words"])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "index_scale.json")
     options = parser.parse_args()
-    corpus = real_corpus(options.data, options.passages)
+    corpus = real_corpus(options.data)
     texts = [text for tree in sample_trees() for text in (tree.hypothesis, *tree.intermediates.values())]
     texts = list(dict.fromkeys(texts))[:QUERIES]
-    encoders: dict[str, Any] = {
-        "retrieval": BiEncoder("minilm", device="cpu"),
-        "direction": GaussianRows(GaussianEncoder("gausscse-minilm", device="cpu")),
-    }
     base, queries = {}, {}
-    for task in set(METRICS) & set(options.tasks):
-        rows = PremiseRows(
-            corpus, encoders[task], cache_dir=load_settings().vectors_dir, metric=METRICS[task]
-        )
+    for task in set(ENCODERS) & set(options.tasks):
+        encoder, metric = row_encoder(ENCODERS[task], device="cpu")
+        rows = PremiseRows(corpus, encoder, cache_dir=load_settings().vectors_dir, metric=metric)
         rows.encode(progress=lambda part: print(part, end="\r", flush=True))
         base[task] = rows.read(np.arange(len(corpus))).astype(np.float32)
-        queries[task] = encoders[task].encode_queries(texts)
+        queries[task] = encoder.encode_queries(texts)
     figures: dict[str, Any] = {"real_premises": len(corpus), "queries": len(texts), "k": K}
     draw = np.random.default_rng(SEED)
     for size in (None, *options.sizes):
@@ -226,27 +198,26 @@ def main() -> None:
         numbers = draw.integers(0, 2**64 - 1, count, dtype=np.uint64)
         name = "real" if size is None else f"{size:,}"
         for task in options.tasks:
-            if task == "words":
-                words = [
-                    " ".join(corpus.texts[row] for row in pair)
-                    for pair in draw.integers(0, len(corpus), (count, 2))
-                ]
-                figures.setdefault(task, {})[name] = measure_words(
-                    words if size else list(corpus.texts), texts
-                )
-                print(task, name, figures[task][name], flush=True)
-                continue
             with tempfile.TemporaryDirectory() as scratch:
-                folder = Path(scratch)
-                np.save(folder / "keys.npy", numbers)
-                np.save(folder / f"{task}_queries.npy", queries[task])
-                blocks = mixtures(base[task], count, of_unit_length=task == "retrieval")
-                write_rows(folder, task, iter([base[task]]) if size is None else blocks, numbers)
-                for engine in options.engines:
-                    if task == "direction" and not ENGINES[engine].exact:
+                folder, engines = Path(scratch), options.engines
+                if task == "words":
+                    pairs = draw.integers(0, len(corpus), (count, 2))
+                    words = [" ".join(corpus.texts[row] for row in pair) for pair in pairs]
+                    content = json.dumps([words if size else list(corpus.texts), texts])
+                    (folder / "words.json").write_text(content, encoding="utf-8")
+                    engines = ["bm25"]
+                else:
+                    np.save(folder / "keys.npy", numbers)
+                    np.save(folder / f"{task}_queries.npy", queries[task])
+                    blocks = mixtures(base[task], count, of_unit_length=task == "retrieval")
+                    parts = np.split(numbers, range(BLOCK, count, BLOCK)) if size else [numbers]
+                    for own, rows in zip(parts, blocks if size else [base[task]], strict=True):
+                        write_segment(folder / task, own, rows, **MIXTURE)
+                for engine in engines:
+                    if task == "direction" and not load_engine(engine).exact:
                         continue
                     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                        result = pool.submit(measure, folder, task, engine).result()
+                        result = pool.submit(measure_engine, folder, task, engine).result()
                     figures.setdefault(task, {}).setdefault(name, {})[engine] = result
                     print(task, name, engine, result, flush=True)
     write_result(options.out, figures=figures, seed=SEED, started=started)

@@ -54,6 +54,8 @@ MAX_LENGTH = 2_000  # longer texts, in characters, get the general claim, since 
 
 BLANK = re.compile(r"_{2,}|\.{4,}")  # a gap drawn in a text: "____ helps"
 
+_NEXT_QUESTION = re.compile(r",? and (?=(?:wh[aeioy]\w*|how) )")
+
 _OPEN_ENDS = tags.PREPOSITIONS | tags.CONJUNCTIONS | tags.BE | {"be", "called", "named"}
 
 
@@ -93,9 +95,23 @@ def existence_claim(question: str) -> Claim:
         if index + 1 < len(sentences) and sentence.endswith((".", "!", '."', ".”")):
             parts.append(write_sentence(sentence))  # a statement before the question
             continue
-        text, rule = _claim_sentence(sentence)
-        parts.append(write_sentence(text))
+        for question_part in _split_questions(sentence):
+            text, rule = _claim_sentence(question_part)
+            parts.append(write_sentence(text))
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
+
+
+def _split_questions(sentence: str) -> list[str]:
+    """Return the questions of a sentence: two of "Who wrote the play, and when was it performed"."""
+    parts = _NEXT_QUESTION.split(sentence)
+    first, *following = (tokenize(part) for part in parts)
+    whole = first[:1] and first[0].low in tags.WH and any(token.is_verb for token in first[1:])
+    return parts if whole and all(_asks(tokens) for tokens in following) else [sentence]
+
+
+def _asks(tokens: Tokens) -> bool:
+    """Whether a verb follows the question word, so that the words are a question of their own."""
+    return len(tokens) > 2 and (tokens[1].is_auxiliary or (tokens[0].low == "who" and tokens[1].is_verb))
 
 
 def _claim_sentence(sentence: str) -> tuple[str, str]:

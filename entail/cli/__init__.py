@@ -20,7 +20,7 @@ import typer
 from entail.cli import console
 from entail.version import __version__
 
-_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "rank", "train")
+_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "rank", "teams", "train")
 
 
 def _print_version(is_requested: bool) -> None:

@@ -40,6 +40,7 @@ def serve(
         "Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
         "NAME",
     ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.", metavar="N")] = 1,
 ) -> Report:
     """Serve the HTTP API: encode, search, health, info; stop it with Ctrl+C.
 
@@ -50,7 +51,7 @@ def serve(
     share_metrics()
     from entail.serving.app import serve as run
 
-    run(host=host, port=port, encoders=encoder or ())
+    run(host=host, port=port, encoders=encoder or (), workers=workers)
     return Report(data={"stopped": True}, text="stopped")
 
 
@@ -80,7 +81,7 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as entail.zip.")],
     overwrite: Annotated[bool, "Replace an existing FILE."] = False,
 ) -> Report:
-    """Back up trees, corpora, authors and models into one file.
+    """Back up trees, corpora, authors, jobs and models into one file.
 
     The backup holds the models of the data folder, and no cached vectors.
     """
@@ -142,7 +143,8 @@ def doctor() -> Report:
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = 0, []
     with contextlib.suppress(DatabaseError):  # among the problems
-        waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
+        if "rows" in diagnosis.database:  # else it may need a migration, which this is not to begin
+            waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     database = diagnosis.database
     rows: dict[str, Any] = {
         **diagnosis.versions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -20,22 +21,21 @@ def agreement(
     Hypotheses count whose copies are all submitted, each copy as it was first submitted.
     """
     from entail.teams.projects import Projects
-    from entail.teams.report import project_agreement
-    from entail.teams.work import Work
+    from entail.teams.report import measure_agreement
     from entail.trees.log.event_log import TreeLog
     from entail.trees.store.database import open_database
 
-    with open_database() as database:
+    with closing(open_database()) as database:
         about = Projects(database).project(project, actor="")
-        report = project_agreement(Work(database), TreeLog(database), about.id, actor="")
-    rows = [("", "alpha", "95 % interval", "alike")]
+        report = measure_agreement(database, TreeLog(database), about.id, actor="")
+    header, rows = ("", "alpha", "95 % interval", "alike"), []
     for aspect, value in report.trees.items():
         interval = "" if value.low is None or value.high is None else f"{value.low:.2f} to {value.high:.2f}"
         rows.append((aspect, _number(value.alpha), interval, f"{value.observed:.2f}"))
     rows.append(("candidates", _number(report.judgements.alpha), "", f"{report.judgements.n:,} judged"))
     least = [f"{row.similarity:.2f}  {row.text}" for row in report.hypotheses[:5]]
     text = (
-        "\n".join([table(rows), "", "least alike:", *least])
+        "\n".join([table(header, rows), "", "least alike:", *least])
         if least
         else "no hypothesis has all its copies yet"
     )

@@ -13,13 +13,13 @@ from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.cross.reranker import Reranker
 from entail.index.protocol import Floats, Hits, Ints, Manifest, PremiseIndex, ScoresPositions
-from entail.index.ranking import checked_k, query_blocks, top_k
+from entail.index.ranking import ALL_SCORED, checked_k, query_blocks, top_k
 
 BM25_WEIGHT = 0.1
 """w of BM25, relative to the query's best, next to an encoder; chosen on EntailmentBank dev."""
 
-DEPTH = 1000
-"""First premises of both parts that a hybrid combines."""
+DEPTH, DEEPEST = 1000, 16_384
+"""First premises of both parts that a hybrid combines at first, and at most in a large corpus."""
 
 
 class HybridIndex:
@@ -61,7 +61,8 @@ class HybridIndex:
     def _nearest(self, query: str, shares: Floats, k: int) -> tuple[Ints, Floats]:
         """Return the k nearest premises of a query: the best of the first ones of both.
 
-        No other premise has more than the last of both lists together.
+        No other premise has more than the last of both lists together. In a large corpus the lists end at
+        `DEEPEST`, and what is below them in one is not considered.
         """
         depth = max(k, DEPTH)
         while isinstance(self.first, ScoresPositions) and depth < len(shares):
@@ -70,7 +71,8 @@ class HybridIndex:
             similarities = self.first.score_positions([query], positions[None])[0]
             scores = combine(similarities, shares[positions], weight=self.weight)
             best = top_k(scores[None], k)
-            if best.scores[0, -1] >= first.scores[0, -1] + self.weight * second.scores[0, -1]:
+            certain = best.scores[0, -1] >= first.scores[0, -1] + self.weight * second.scores[0, -1]
+            if certain or (len(shares) > ALL_SCORED and 4 * depth > DEEPEST):
                 return positions[best.positions[0]], best.scores[0]
             depth *= 4
         best = top_k(combine(self.first.scores([query]), shares[None], weight=self.weight), k)

@@ -10,11 +10,11 @@ import numpy as np
 from entail.data.records import Corpus
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
-from entail.index.engines import ReadVectors, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, ReadVectors, VectorIndex, engine_of
 from entail.index.flat import FlatEngine, VersionedIndex
 from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.ranking import checked_k
-from entail.index.vectors import PremiseRows, QueryVectors
+from entail.index.ranking import ALL_SCORED, checked_k
+from entail.index.vectors import PremiseRows, QueryVectors, unit
 from entail.progress import ProgressCallback
 
 
@@ -25,7 +25,6 @@ class DenseIndex:
         encoder: The encoder of queries without a known vector.
         corpus: The premises, in the order of `vectors`.
         vectors: Premise vectors, shape (premises, d), which are copied, or an index of them and their reader.
-        queries: Query vectors shared with other indexes of this encoder; default: its own.
 
     Raises:
         ManifestMismatchError: If the shape of the vectors differs from corpus and encoder; names both sides.
@@ -33,15 +32,10 @@ class DenseIndex:
     """
 
     def __init__(
-        self,
-        encoder: Encoder,
-        corpus: Corpus,
-        vectors: Floats | tuple[VectorIndex, ReadVectors],
-        *,
-        queries: QueryVectors | None = None,
+        self, encoder: Encoder, corpus: Corpus, vectors: Floats | tuple[VectorIndex, ReadVectors]
     ) -> None:
         self._corpus = corpus
-        self._set_encoder(encoder, queries)
+        self._set_encoder(encoder)
         self.vectors: VectorIndex
         self._read: ReadVectors
         if isinstance(vectors, tuple):
@@ -50,18 +44,14 @@ class DenseIndex:
             self.vectors = index = _flat(encoder, corpus, vectors)
             self._read = index.read
 
-    def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
+    def by(self, encoder: Encoder) -> DenseIndex:
         """Return an index over the same vectors, for another encoder of the same premise tower."""
         other = copy.copy(self)
-        other._set_encoder(encoder, queries)
+        other._set_encoder(encoder)
         return other
 
     def of_version(
-        self,
-        encoder: Encoder,
-        rows: PremiseRows,
-        *,
-        progress: ProgressCallback | None = None,
+        self, encoder: Encoder, rows: PremiseRows, *, progress: ProgressCallback | None = None
     ) -> DenseIndex | None:
         """Return the index of another version of the corpus, None if it must be built."""
 
@@ -72,15 +62,15 @@ class DenseIndex:
         vectors = self.vectors.updated(rows.numbers, read)
         if vectors is None:
             return None
-        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=self._queries)
+        return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)))
 
     @property
     def size_bytes(self) -> int:
         """Bytes of the vectors in memory; indexes of one encoder may share them."""
         return self.vectors.size_bytes
 
-    def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
-        self._queries = QueryVectors(encoder) if queries is None else queries
+    def _set_encoder(self, encoder: Encoder) -> None:
+        self._queries = QueryVectors(encoder)
         self.name = encoder.name
         self.manifest = Manifest(
             revision=encoder.revision,
@@ -97,10 +87,19 @@ class DenseIndex:
         return self.search_vectors(self.encode(queries), k=k)
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the inner product of every query and every premise, shape (queries, premises)."""
-        vectors = self.encode(queries)
+        """Return the inner product of every query and every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If the vectors of a large corpus are on an index server.
+        """
         if isinstance(self.vectors, VersionedIndex):
-            return self.vectors.scores(vectors)
+            return self.vectors.scores(self.encode(queries))
+        if len(self._corpus) > ALL_SCORED:
+            raise RetrievalError(
+                f"expected the scores of {len(self._corpus):,} premises, which an index server does not give "
+                f"beyond {ALL_SCORED:,}; set ENTAIL_INDEX=flat, or search for the first ones"
+            )
+        vectors = self.encode(queries)
         scores: Floats = vectors @ self._read(np.arange(len(self._corpus))).T
         return scores
 
@@ -129,28 +128,26 @@ class DenseIndex:
 
 
 def build_dense(
-    encoder: Encoder,
-    rows: PremiseRows,
-    *,
-    queries: QueryVectors | None = None,
-    progress: ProgressCallback | None = None,
+    encoder: Encoder, rows: PremiseRows, *, progress: ProgressCallback | None = None
 ) -> DenseIndex:
     """Return the index of a corpus by the engine of the settings; premises without a vector are encoded."""
-    rows.encode(progress=progress)
-    space = _space(encoder, rows.corpus)
-    vectors = engine_of(space).build(
-        space, rows.numbers, rows.vectors, corpus_hash=rows.corpus.hash, progress=progress
-    )
-    return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)), queries=queries)
+    premises = PremiseVectors(encoder.premise_revision, encoder.dimension, rows.numbers, rows.vectors)
+    engine = engine_of(premises)
+    rows.encode(engine.lacking(premises), progress=progress)
+    vectors = engine.build(premises, progress)
+    return DenseIndex(encoder, rows.corpus, (vectors, reader_of(vectors, rows)))
 
 
 def reader_of(vectors: VectorIndex, rows: PremiseRows) -> ReadVectors:
-    """Return the fastest reader of vectors: that of an index in memory, else that of the store."""
-    return vectors.read if isinstance(vectors, VersionedIndex) else rows.vectors
+    """Return the fastest reader of vectors: an index in memory, the store, or the server if it has none."""
+    if isinstance(vectors, VersionedIndex):
+        return vectors.read
 
+    def read(positions: Ints) -> Floats:
+        stored = rows.store.read(rows.numbers[positions])
+        return vectors.read(positions) if stored is None else unit(stored)
 
-def _space(encoder: Encoder, corpus: Corpus) -> VectorSpace:
-    return VectorSpace(revision=encoder.premise_revision, dimension=encoder.dimension, count=len(corpus))
+    return read
 
 
 def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:
@@ -164,5 +161,7 @@ def _flat(encoder: Encoder, corpus: Corpus, vectors: Floats) -> VersionedIndex:
         raise RetrievalError(
             "expected finite premise vectors, found NaN or infinity; encode the corpus again"
         )
-    space, numbers = _space(encoder, corpus), corpus.numbers
-    return FlatEngine().build(space, numbers, vectors.__getitem__, corpus_hash=corpus.hash)
+    read = vectors.__getitem__
+    return FlatEngine().build(
+        PremiseVectors(encoder.premise_revision, encoder.dimension, corpus.numbers, read)
+    )

@@ -5,11 +5,11 @@ An engine builds indexes of premise vectors. `ENTAIL_INDEX` names it; `auto`, th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +26,24 @@ ReadVectors = Callable[[Ints], Floats]
 """Reader of the vectors at some positions of a corpus, shape (positions, d)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSpace:
-    """Description of the vectors that are searched.
+@dataclass(frozen=True, slots=True)
+class PremiseVectors:
+    """Vectors of one corpus version that an engine searches by inner product.
 
     Attributes:
         revision: Premise revision of their encoder.
         dimension: Length of a vector.
-        metric: Similarity of a query and a premise.
-        count: Number of premises.
+        numbers: Keys of the premises, in the order of the corpus.
+        read: Reader of vectors by position.
     """
 
     revision: str
     dimension: int
-    metric: Literal["inner_product"] = "inner_product"
-    count: int
+    numbers: Numbers
+    read: ReadVectors
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
 
 @runtime_checkable
@@ -61,6 +64,9 @@ class VectorIndex(Protocol):
         There are fewer than k only if the corpus holds fewer.
         """
 
+    def read(self, positions: Ints) -> Floats:
+        """Return vectors by position."""
+
     def updated(self, numbers: Numbers, vectors: ReadVectors) -> VectorIndex | None:
         """Return the index of another version of the corpus, or None where it must be built.
 
@@ -73,105 +79,93 @@ class VectorIndex(Protocol):
 class Engine(Protocol):
     """Maker of indexes of one kind."""
 
-    @property
-    def name(self) -> str:
-        """Name in `ENTAIL_INDEX`."""
+    name: str
+    """Name in `ENTAIL_INDEX`."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether its indexes compare all vectors, or give the same hits."""
+    exact: bool
+    """Whether its indexes compare all vectors, or give the same hits."""
 
     def missing(self) -> str:
         """Return what to install or set before it runs here, as part of a sentence; empty if nothing."""
         return ""
 
-    def supports(self, space: VectorSpace) -> bool:
+    def supports(self, premises: PremiseVectors) -> bool:
         """Return whether it can search such vectors."""
         return True
 
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> VectorIndex:
-        """Return the index of a corpus version; see `VectorIndex.updated` for its arguments."""
+    def lacking(self, premises: PremiseVectors) -> Ints:
+        """Return the positions whose vectors `build` reads; a server may have the others already."""
+        return np.arange(len(premises))
+
+    def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VectorIndex:
+        """Return the index of a corpus version."""
 
 
-class _Engines(Mapping[str, Engine]):
-    """Engines by name, each imported at its first use."""
-
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self._paths = paths
-
-    def __getitem__(self, name: str) -> Engine:
-        return _load(self._paths[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
+ENGINES: Mapping[str, str] = {
+    "flat": "entail.index.flat:FlatEngine",
+    "ivf": "entail.index.ivf:IvfEngine",
+    "milvus": "entail.index.servers.milvus:MilvusEngine",
+    "panorama": "entail.index.panorama:PanoramaEngine",
+    "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
+}
+"""Module and class of each engine by name."""
 
 
 @cache
-def _load(path: str) -> Engine:
-    module, _, name = path.partition(":")
-    engine: Engine = getattr(import_module(module), name)()
+def load_engine(name: str) -> Engine:
+    """Return an engine by name; its library is imported when it is used."""
+    module, _, kind = ENGINES[name].partition(":")
+    engine: Engine = getattr(import_module(module), kind)()
     return engine
 
 
-ENGINES: Mapping[str, Engine] = _Engines(
-    {
-        "flat": "entail.index.flat:FlatEngine",
-        "ivf": "entail.index.ivf:IvfEngine",
-        "milvus": "entail.index.servers.milvus:MilvusEngine",
-        "panorama": "entail.index.panorama:PanoramaEngine",
-        "pgvector": "entail.index.servers.pgvector:PgvectorEngine",
-    }
-)
-"""Engines by name; importing this module imports none of their libraries."""
+LARGE = 50_000
+"""Premises from which `panorama` or a GPU searches by default; below, `flat` takes a few milliseconds."""
 
 
-PANORAMA_FROM = 50_000
-"""Premises from which `panorama` is the default; below, `flat` answers in a few milliseconds."""
+def has_gpu() -> bool:
+    """Return whether FAISS searches on an NVIDIA GPU: there is one, faiss-gpu, and no `ENTAIL_DEVICE=cpu`."""
+    import faiss
+
+    if load_settings().device == "cpu" or not hasattr(faiss, "GpuMultipleClonerOptions"):
+        return False
+    import torch
+
+    # FAISS itself ends the process where there is no driver.
+    return torch.cuda.is_available() and bool(faiss.get_num_gpus())
 
 
-def engine_of(space: VectorSpace, *, exact: bool = False) -> Engine:
-    """Return the engine that `ENTAIL_INDEX` names, by default the one for the size of a space.
+def engine_of(premises: PremiseVectors, *, exact: bool = False) -> Engine:
+    """Return the engine that `ENTAIL_INDEX` names, by default the one for the number of premises.
 
     Args:
-        space: The vectors.
+        premises: The vectors.
         exact: Whether the search must be exact: the default takes the place of an engine that is not, or that
-            does not support the space.
+            does not support the vectors.
 
     Raises:
         RetrievalError: If no engine has this name, or it cannot run here, or not with such vectors.
     """
     name = load_settings().index
     if name == "auto":
-        return _default(space)
+        return _default(premises)
     if name not in ENGINES:
         raise RetrievalError(f"ENTAIL_INDEX must be auto, {', '.join(ENGINES)}, found {name!r}")
-    engine = ENGINES[name]
+    engine = load_engine(name)
     if missing := engine.missing():
         raise RetrievalError(f"the index engine {name} cannot run here: {missing}; or set ENTAIL_INDEX=flat")
-    if exact and not (engine.exact and engine.supports(space)):
-        return _default(space)
-    if not engine.supports(space):
+    if exact and not (engine.exact and engine.supports(premises)):
+        return _default(premises)
+    if not engine.supports(premises):
         raise RetrievalError(
-            f"the index engine {name} cannot search {space.count:,} vectors of {space.dimension} numbers; "
-            "set ENTAIL_INDEX=flat"
+            f"the index engine {name} cannot search {len(premises):,} vectors of {premises.dimension} "
+            "numbers; set ENTAIL_INDEX=flat"
         )
     return engine
 
 
-def _default(space: VectorSpace) -> Engine:
-    """Return the exact engine for the size of a space."""
-    panorama = ENGINES["panorama"]
-    if space.count >= PANORAMA_FROM and not panorama.missing() and panorama.supports(space):
-        return panorama
-    return ENGINES["flat"]
+def _default(premises: PremiseVectors) -> Engine:
+    """Return the exact engine for the number of premises."""
+    panorama = load_engine("panorama")
+    is_better = len(premises) >= LARGE and not panorama.missing() and panorama.supports(premises)
+    return panorama if is_better and not has_gpu() else load_engine("flat")

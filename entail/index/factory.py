@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from entail.index.dense import DenseIndex, build_dense
 from entail.index.gaussian import GaussianIndex, StoredGaussians
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.vectors import PremiseRows, QueryVectors
+from entail.index.vectors import PremiseRows
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
@@ -51,7 +51,6 @@ def retriever(
     corpus: Corpus,
     *,
     encoder: Encoder | EncodesGaussians | None = None,
-    queries: QueryVectors | None = None,
     existing: Iterable[PremiseIndex] = (),
     cache_dir: Path | None = None,
     cached: bool = True,
@@ -66,7 +65,6 @@ def retriever(
             encoder of Gaussians ranks by how much a premise entails the query (`GaussianIndex`).
         corpus: The premises.
         encoder: The encoder of `name`, if it is in memory already.
-        queries: Query vectors shared with other indexes of the encoder.
         existing: Indexes in memory; the premise vectors or Gaussians of one of the same corpus and encoder
             are shared.
         cache_dir: Folder of the vector cache; default: the settings' folder.
@@ -91,7 +89,7 @@ def retriever(
     else:
         folder = (cache_dir or load_settings().vectors_dir) if cached else None
         encoder = _encoder(name, device) if encoder is None else encoder
-        index = _dense(corpus, encoder, queries, parts, folder, progress)
+        index = _dense(corpus, encoder, parts, folder, progress)
     for ending in endings:
         if ending in rerankers:
             index = rerank(index, corpus, Reranker(rerankers[ending], device=device))
@@ -116,11 +114,19 @@ def _parts(index: PremiseIndex) -> Iterator[PremiseIndex]:
 
 
 def _reuse(
-    same: Sequence[_Index],
+    existing: Iterable[PremiseIndex],
+    kind: type[_Index],
     corpus: Corpus,
     update: Callable[[_Index], _Index | None],
+    *,
+    revision: str | None = None,
 ) -> _Index | None:
-    """Return the index of a corpus among those of its kind, or one that is made from another version's."""
+    """Return the index of a corpus among those of a kind, or one that is made from another version's."""
+    same = [
+        index
+        for index in existing
+        if type(index) is kind and revision in (None, index.manifest.premise_revision)
+    ]
     for index in same:
         if index.manifest.corpus_hash == corpus.hash:
             return index
@@ -131,8 +137,7 @@ def _reuse(
 
 def _lexical(name: str, corpus: Corpus, existing: Iterable[PremiseIndex]) -> PremiseIndex:
     kind = LEXICAL[name]
-    same = [index for index in existing if type(index) is kind]
-    return _reuse(same, corpus, lambda index: index.of_version(corpus)) or kind(corpus)
+    return _reuse(existing, kind, corpus, lambda index: index.of_version(corpus)) or kind(corpus)
 
 
 def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:
@@ -148,42 +153,29 @@ def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:
 def _dense(
     corpus: Corpus,
     encoder: Encoder | EncodesGaussians,
-    queries: QueryVectors | None,
     existing: Iterable[PremiseIndex],
     folder: Path | None,
     progress: ProgressCallback | None,
 ) -> PremiseIndex:
     if isinstance(encoder, EncodesGaussians):
-        return _gaussian(corpus, encoder, queries, existing, folder, progress)
+        gaussians = StoredGaussians(corpus, encoder, cache_dir=folder)
+        version = _reuse(
+            existing,
+            GaussianIndex,
+            corpus,
+            lambda index: index.of_version(encoder, gaussians),
+            revision=encoder.revision,
+        )
+        if version is None:
+            gaussians.rows.encode(progress=progress)
+            version = GaussianIndex(encoder, corpus, gaussians)
+        return version
     rows = PremiseRows(corpus, encoder, cache_dir=folder)
-    revision = encoder.premise_revision
-    same = [
-        index
-        for index in existing
-        if isinstance(index, DenseIndex) and index.manifest.premise_revision == revision
-    ]
-    index = _reuse(same, corpus, lambda index: index.of_version(encoder, rows, progress=progress))
-    if index is not None:
-        return index.by(encoder, queries=queries)
-    return build_dense(encoder, rows, queries=queries, progress=progress)
-
-
-def _gaussian(
-    corpus: Corpus,
-    encoder: EncodesGaussians,
-    queries: QueryVectors | None,
-    existing: Iterable[PremiseIndex],
-    folder: Path | None,
-    progress: ProgressCallback | None,
-) -> GaussianIndex:
-    revision, gaussians = encoder.revision, StoredGaussians(corpus, encoder, cache_dir=folder)
-    same = [
-        index
-        for index in existing
-        if isinstance(index, GaussianIndex) and index.manifest.revision == revision
-    ]
-    index = _reuse(same, corpus, lambda index: index.of_version(encoder, corpus, gaussians, queries=queries))
-    if index is None:
-        gaussians.rows.encode(progress=progress)
-        index = GaussianIndex(encoder, corpus, gaussians, queries=queries)
-    return index
+    index = _reuse(
+        existing,
+        DenseIndex,
+        corpus,
+        lambda index: index.of_version(encoder, rows, progress=progress),
+        revision=encoder.premise_revision,
+    )
+    return build_dense(encoder, rows, progress=progress) if index is None else index.by(encoder)

@@ -7,6 +7,7 @@ premises that were added later. A version of a corpus is a choice of their rows,
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,9 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
+from entail.index.engines import LARGE, Engine, Numbers, PremiseVectors, ReadVectors, has_gpu
 from entail.index.protocol import Floats, Hits, Ints
 from entail.index.ranking import checked_k, query_blocks
+from entail.index.shared import share
 from entail.progress import Meter, ProgressCallback
 
 BLAS_FROM = 1000
@@ -33,8 +35,11 @@ ROWS_AT_ONCE = 65_536
 SHARE = 8
 """An index is built when more than one in `SHARE` of its rows is retired or outside of its engine's part."""
 
+_GPU_MARGIN, _GPU_MOST = 16, 2048  # candidates beyond k, and most that FAISS finds on a GPU
 _FEW_RETIRED = 64
 _GAPS = 32
+
+_log = logging.getLogger(__name__)
 
 Bits = NDArray[np.uint8]
 """Bits of the rows that count, the first in the lowest bit."""
@@ -43,9 +48,8 @@ Bits = NDArray[np.uint8]
 class Part(Protocol):
     """Vectors that never change, searchable by row; threads may search at once."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether it compares all vectors, or gives the same hits."""
+    exact: bool
+    """Whether it compares all vectors, or gives the same hits."""
 
     @property
     def size_bytes(self) -> int:
@@ -73,11 +77,15 @@ class FlatPart:
         # Written into FAISS's memory: adding vectors needs twice the memory.
         self._index.codes.resize(count * dimension * 4)
         self._index.ntotal = count
-        numbers = faiss.rev_swig_ptr(self._index.get_xb(), count * dimension)
-        self.vectors: Floats = numbers.reshape(count, dimension)
+        self.vectors = self._view()
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def share(self) -> None:
+        """Share the vectors, which no longer change, with other processes; see `entail.index.shared`."""
+        share(self._index)
+        self.vectors = self._view()
 
     @property
     def size_bytes(self) -> int:
@@ -93,6 +101,54 @@ class FlatPart:
     def read(self, rows: Ints) -> Floats:
         """Return vectors by row."""
         return self.vectors[rows]
+
+    def _view(self) -> Floats:
+        import faiss
+
+        numbers = faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self._index.d)
+        view: Floats = numbers.reshape(self._index.ntotal, self._index.d)
+        return view
+
+
+class GpuPart(FlatPart):
+    """Vectors that all NVIDIA GPUs compare, each its share; the best are ranked again by this processor.
+
+    Two float32 inner products of d numbers differ by at most
+
+        E = 2 g |x| max |y|,    g = (d + 8) 2^-24
+
+    so the ranking is certain where the k-th best exceeds the last one fetched by that; otherwise all vectors
+    are compared here.
+    """
+
+    _gpus: Any = None
+
+    def copy_to_gpus(self) -> None:
+        """Copy the vectors to the GPUs; where their memory does not suffice, this processor searches."""
+        import faiss
+
+        options: Any = faiss.GpuMultipleClonerOptions()
+        options.shard = True
+        try:
+            self._gpus = faiss.index_cpu_to_all_gpus(self._index, options)
+        except RuntimeError as error:
+            _log.warning("%d vectors are searched without a GPU, which failed: %s", len(self), error)
+        longest = max(float((self.vectors[rows] ** 2).sum(axis=1).max()) for rows in row_blocks(len(self)))
+        self._error = 2 * (self.vectors.shape[1] + 8) * 2.0**-24 * longest**0.5
+
+    def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
+        """Return scores and rows of the k nearest; see `Part`."""
+        fetch = min(len(self), k + _GPU_MARGIN)
+        if self._gpus is None or alive is not None or fetch > _GPU_MOST:
+            return super().search(vectors, k, alive=alive)
+        with self._lock:
+            bounds, candidates = self._gpus.search(vectors, fetch)
+        scores, rows = rank_candidates(self.read, vectors, candidates, k)
+        bounds = bounds[:, -1] + self._error * np.linalg.norm(vectors, axis=1)
+        uncertain = np.flatnonzero((scores[:, -1] <= bounds) & (fetch < len(self)))
+        if len(uncertain):
+            scores[uncertain], rows[uncertain] = super().search(vectors[uncertain], k, alive=None)
+        return scores, rows
 
 
 class VersionedIndex:
@@ -253,28 +309,38 @@ def align(old: Numbers, new: Numbers) -> Ints:
 
 
 class FlatEngine(Engine):
-    """Exact search by comparing all vectors, with FAISS in main memory."""
+    """Exact search by comparing all vectors, with FAISS: in main memory, or on GPUs if there are many."""
 
     name = "flat"
     exact = True
 
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> VersionedIndex:
+    def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VersionedIndex:
         """Return the index of a corpus version; see `Engine`."""
-        part = FlatPart(space.count, space.dimension)
-        for rows in row_blocks(space.count, progress):
-            part.vectors[rows] = vectors(rows)
-        return VersionedIndex([part], numbers, np.arange(space.count))
+        on_gpu = len(premises) >= LARGE and has_gpu()
+        part = (GpuPart if on_gpu else FlatPart)(len(premises), premises.dimension)
+        for rows in row_blocks(len(premises), progress):
+            part.vectors[rows] = premises.read(rows)
+        if isinstance(part, GpuPart):
+            part.copy_to_gpus()
+        part.share()
+        return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
-def row_blocks(count: int, progress: ProgressCallback | None) -> Iterator[Ints]:
+def rank_candidates(
+    read: ReadVectors, vectors: Floats, candidates: Sequence[Ints], k: int
+) -> tuple[Floats, Ints]:
+    """Return scores and rows of the k best candidates of each query by their vectors; see `Part.search`."""
+    scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
+    rows = np.full((len(vectors), k), -1, dtype=np.int64)
+    for row, (own, vector) in enumerate(zip(candidates, vectors, strict=True)):
+        # Equal vectors have equal scores, as not with BLAS.
+        again = np.einsum("ij,j->i", read(own), vector)
+        order = np.lexsort((own, -again))[:k]
+        scores[row, : len(order)], rows[row, : len(order)] = again[order], own[order]
+    return scores, rows
+
+
+def row_blocks(count: int, progress: ProgressCallback | None = None) -> Iterator[Ints]:
     """Yield the rows 0 to count - 1 in blocks, and report progress."""
     # A single block takes no time to speak of.
     report = progress if count > ROWS_AT_ONCE else None
@@ -295,9 +361,14 @@ def parameters(kind: str, alive: Bits | None, **options: int) -> Any:  # noqa: A
     return getattr(library, kind)(**options) if options else None
 
 
+def single_threaded_faiss() -> contextlib.AbstractContextManager[None]:
+    """Run FAISS on one thread, as many sessions share few cores, then restore the setting."""
+    return faiss_threads(1)
+
+
 @contextlib.contextmanager
-def single_threaded_faiss() -> Iterator[None]:
-    """Run FAISS on one thread, as many sessions share few cores, then restore the setting.
+def faiss_threads(most: int) -> Iterator[None]:
+    """Run FAISS on at most so many threads, then restore the setting.
 
     The setting is OpenMP's: torch in the same thread would otherwise stay on one core.
     """
@@ -305,7 +376,7 @@ def single_threaded_faiss() -> Iterator[None]:
 
     before = faiss.omp_get_max_threads()
     faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
-    faiss.omp_set_num_threads(1)
+    faiss.omp_set_num_threads(min(most, before))
     try:
         yield
     finally:

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from entail.cancellation import cancellable
 from entail.data.records import Corpus
+from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import (
     LOG_VARIANCE_LIMIT,
     EncodesGaussians,
@@ -31,8 +32,9 @@ from entail.encoders.gaussian.distributions import (
     from_divergence,
     similarity,
 )
+from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.errors import EncoderError, RetrievalError
-from entail.index.engines import Numbers, VectorSpace, engine_of
+from entail.index.engines import Numbers, PremiseVectors, engine_of
 from entail.index.protocol import Floats, Hits, Ints, Manifest
 from entail.index.ranking import checked_k, top_k
 from entail.index.vectors import PremiseRows, QueryVectors
@@ -62,18 +64,6 @@ class Nearest:
 
     positions: Ints
     divergences: Floats64
-
-
-class PremiseGaussians(Protocol):
-    """Gaussians of premises by position: `Gaussians` in memory, or `StoredGaussians`."""
-
-    @property
-    def dimension(self) -> int:
-        """d, the length of a mean."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: Any) -> Gaussians: ...  # noqa: ANN401 - whatever numpy takes for rows
 
 
 class LiftedGaussians:
@@ -125,9 +115,8 @@ class LiftedGaussians:
         self._furthest: Floats64 = np.zeros(width)
         self._length = 0.0
         numbers = np.arange(count, dtype=np.uint64) if numbers is None else numbers
-        space = VectorSpace(revision=f"lifted/{direction}", dimension=width, count=count)
-        engine = engine_of(space, exact=True)
-        self.vectors = engine.build(space, numbers, self._vectors, corpus_hash="", progress=progress)
+        vectors = PremiseVectors(f"lifted/{direction}", width, numbers, self._vectors)
+        self.vectors = engine_of(vectors, exact=True).build(vectors, progress)
 
     def __len__(self) -> int:
         return len(self.premises)
@@ -268,6 +257,13 @@ class GaussianRows:
         return values
 
 
+def row_encoder(name: str, *, device: str | None) -> tuple[Encoder, str]:
+    """Return an encoder of rows by name, and the kind of its rows; see `VectorStore`."""
+    if is_gaussian(name):
+        return GaussianRows(GaussianEncoder(name, device=device)), "gaussian"
+    return BiEncoder(name, device=device), "inner_product"
+
+
 class StoredGaussians:
     """Gaussians of a corpus in the cache of premise rows; read when they are used.
 
@@ -287,6 +283,10 @@ class StoredGaussians:
         return Gaussians.of(self.rows.read(positions).astype(np.float32), revision=self.revision)
 
 
+PremiseGaussians = Gaussians | StoredGaussians
+"""Gaussians of premises by position, in memory or in a store."""
+
+
 class GaussianIndex:
     """A `PremiseIndex` over Gaussians; the score is the encoder's similarity, sim(h || p).
 
@@ -300,22 +300,13 @@ class GaussianIndex:
         encoder: The encoder of unknown queries.
         corpus: The premises, in the order of `gaussians`.
         gaussians: Their Gaussians; not copied.
-        queries: Queries shared with other indexes of this encoder, `QueryVectors(GaussianRows(encoder))`;
-            default: its own.
     """
 
-    def __init__(
-        self,
-        encoder: EncodesGaussians,
-        corpus: Corpus,
-        gaussians: PremiseGaussians,
-        *,
-        queries: QueryVectors | None = None,
-    ) -> None:
+    def __init__(self, encoder: EncodesGaussians, corpus: Corpus, gaussians: PremiseGaussians) -> None:
         self._encoder = encoder
         self._corpus = corpus
         self._gaussians = gaussians
-        self._queries = QueryVectors(GaussianRows(encoder)) if queries is None else queries
+        self._queries = QueryVectors(GaussianRows(encoder))
         self._locks = {"entailing": threading.Lock(), "entailed": threading.Lock()}
         self._lifted: dict[Direction, LiftedGaussians] = {}
         self.name = encoder.name
@@ -327,16 +318,9 @@ class GaussianIndex:
             corpus_hash=corpus.hash,
         )
 
-    def of_version(
-        self,
-        encoder: EncodesGaussians,
-        corpus: Corpus,
-        gaussians: StoredGaussians,
-        *,
-        queries: QueryVectors | None = None,
-    ) -> GaussianIndex | None:
+    def of_version(self, encoder: EncodesGaussians, gaussians: StoredGaussians) -> GaussianIndex | None:
         """Return the index of another version of the corpus, None if it can share no direction's vectors."""
-        other = GaussianIndex(encoder, corpus, gaussians, queries=queries)
+        other = GaussianIndex(encoder, gaussians.rows.corpus, gaussians)
         for direction, side in list(self._lifted.items()):
             if updated := side.updated(gaussians, gaussians.rows.numbers):
                 other._lifted[direction] = updated
@@ -344,14 +328,17 @@ class GaussianIndex:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the Gaussians in memory, and of the vectors of each direction that is built."""
-        own = self._gaussians
-        size = own.mean.nbytes + own.log_variance.nbytes if isinstance(own, Gaussians) else 0
-        return size + sum(side.vectors.size_bytes for side in list(self._lifted.values()))
+        """Bytes of the vectors of each direction that is built."""
+        return sum(side.vectors.size_bytes for side in list(self._lifted.values()))
 
-    def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> None:
-        """Build the index of a direction, which takes a minute for a million premises."""
-        self._side(direction, progress)
+    def prepare(self, direction: Direction, *, progress: ProgressCallback | None = None) -> LiftedGaussians:
+        """Return the index of a direction; to build it takes a minute for a million premises."""
+        with self._locks[direction]:
+            if direction not in self._lifted:
+                self._lifted[direction] = LiftedGaussians(
+                    self._gaussians, direction, numbers=self._corpus.numbers, progress=progress
+                )
+            return self._lifted[direction]
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k premises that entail each query most, or that it entails; shape (queries, k)."""
@@ -359,7 +346,7 @@ class GaussianIndex:
         gaussians, kind = self._encode(queries), self._encoder.kind
         if kind == "kl_per_dim":
             return top_k(self._score_all(gaussians, direction), k)
-        nearest = self._side(direction).nearest(gaussians, k=k)
+        nearest = self.prepare(direction).nearest(gaussians, k=k)
         scores = from_divergence(nearest.divergences, dimension=gaussians.dimension, kind=kind)
         return Hits(nearest.positions, scores.astype(np.float32))
 
@@ -384,15 +371,6 @@ class GaussianIndex:
             self._corpus, queries, lambda position: self._gaussians[position].values[0]
         )
         return Gaussians.of(rows, revision=self.manifest.revision)
-
-    def _side(self, direction: Direction, progress: ProgressCallback | None = None) -> LiftedGaussians:
-        with self._locks[direction]:
-            if direction not in self._lifted:
-                numbers = self._corpus.numbers
-                self._lifted[direction] = LiftedGaussians(
-                    self._gaussians, direction, numbers=numbers, progress=progress
-                )
-            return self._lifted[direction]
 
     def _score_all(self, queries: Gaussians, direction: Direction) -> Floats:
         scores = np.empty((len(queries), len(self._gaussians)), dtype=np.float32)

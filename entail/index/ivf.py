@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
-from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from entail.data.premises import joined_keys
 from entail.data.stored import read_json
+from entail.data.writing import replacing, write_text
 from entail.errors import DataError
-from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
-from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
+from entail.index.engines import Engine, PremiseVectors, ReadVectors
+from entail.index.flat import (
+    Bits,
+    VersionedIndex,
+    parameters,
+    rank_candidates,
+    row_blocks,
+    single_threaded_faiss,
+)
 from entail.index.protocol import Floats, Ints
 from entail.index.store import digest_of
 from entail.index.vectors import slug
@@ -40,13 +48,6 @@ _TRAINED = 40
 """Vectors a group that the centroids are trained on."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    """Content of the file that an index's file is checked by."""
-
-    sha256: str
 
 
 class IvfPart:
@@ -69,20 +70,13 @@ class IvfPart:
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
-        scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
-        rows = np.full((len(vectors), k), -1, dtype=np.int64)
         fetch = min(len(self), max(CANDIDATES, 10 * k))
         candidates = self._candidates(vectors, fetch, alive, GROUPS_SEARCHED)
         # A list is never shorter than it could be: where too few are in these groups, all are searched.
         short = np.flatnonzero((candidates >= 0).sum(axis=1) < k)
         if len(short):
             candidates[short] = self._candidates(vectors[short], fetch, alive, int(self._index.nlist))
-        for row, vector in enumerate(vectors):
-            own = candidates[row][candidates[row] >= 0]
-            again = self.read(own) @ vector
-            order = np.argsort(-again, kind="stable")[:k]
-            scores[row, : len(order)], rows[row, : len(order)] = again[order], own[order]
-        return scores, rows
+        return rank_candidates(self.read, vectors, [own[own >= 0] for own in candidates], k)
 
     def _candidates(self, vectors: Floats, fetch: int, alive: Bits | None, groups: int) -> Ints:
         options = parameters("SearchParametersIVF", alive, nprobe=groups)
@@ -97,74 +91,65 @@ class IvfEngine(Engine):
     name = "ivf"
     exact = False
 
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> VersionedIndex:
+    def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VersionedIndex:
         """Return the index of a corpus version, from its file if it was built before; see `Engine`."""
-        file = load_settings().vectors_dir / slug(space.revision) / "ivf" / f"{corpus_hash}.faiss"
-        index = _read(file, space)
+        version = sha256(joined_keys(premises.numbers).encode()).hexdigest()
+        file = load_settings().vectors_dir / slug(premises.revision) / "ivf" / f"{version}.faiss"
+        index = _read(file, premises)
         if index is None:
-            index = _train(space, vectors)
-            for rows in row_blocks(space.count, progress):
-                index.add(vectors(rows))
+            index = _train(premises)
+            for rows in row_blocks(len(premises), progress):
+                index.add(premises.read(rows))
             if not is_demo():
                 _write(file, index)
-                index = _read(file, space) or index
-        return VersionedIndex([IvfPart(index, vectors)], numbers, np.arange(space.count))
+                index = _read(file, premises) or index
+        return VersionedIndex([IvfPart(index, premises.read)], premises.numbers, np.arange(len(premises)))
 
 
-def _train(space: VectorSpace, vectors: ReadVectors) -> Any:  # noqa: ANN401 - FAISS has no types
+def _train(premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS has no types
     import faiss
 
     library: Any = faiss
-    groups = min(space.count, int(2 * np.sqrt(space.count)))
-    centroids = library.IndexFlatIP(space.dimension)
-    index = library.IndexIVFRaBitQ(centroids, space.dimension, groups, library.METRIC_INNER_PRODUCT)
+    count, dimension = len(premises), premises.dimension
+    groups = min(count, int(2 * np.sqrt(count)))
+    centroids = library.IndexFlatIP(dimension)
+    index = library.IndexIVFRaBitQ(centroids, dimension, groups, library.METRIC_INNER_PRODUCT)
     index.cp.min_points_per_centroid = 1
-    sample = np.linspace(0, space.count - 1, min(space.count, _TRAINED * groups)).astype(np.int64)
+    sample = np.linspace(0, count - 1, min(count, _TRAINED * groups)).astype(np.int64)
     with single_threaded_faiss():
-        index.train(vectors(sample))
+        index.train(premises.read(sample))
     return index
 
 
-def _read(file: Path, space: VectorSpace) -> Any:  # noqa: ANN401 - FAISS has no types
+def _read(file: Path, premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS has no types
     """Return the index of a file, mapped into memory; None if it is missing, damaged or of other vectors."""
     import faiss
 
     library: Any = faiss
     try:
-        manifest = read_json(file.with_suffix(".json"), _Manifest)
+        manifest = read_json(file.with_suffix(".json"), dict[str, str])
         # Before it is mapped: to read beyond the end of a mapped file ends the process.
-        if manifest is None or digest_of(file) != manifest.sha256:
+        if manifest is None or digest_of(file) != manifest.get("sha256"):
             return None
         index = library.read_index(str(file), library.IO_FLAG_MMAP)
     except (OSError, RuntimeError, DataError) as error:
         _log.warning("the index %s cannot be read and is built again: %s", file, error)
         return None
-    return index if (index.ntotal, index.d) == (space.count, space.dimension) else None
+    return index if (index.ntotal, index.d) == (len(premises), premises.dimension) else None
 
 
 def _write(file: Path, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
     import faiss
 
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        faiss.write_index(index, str(partial))
-        manifest = json.dumps(asdict(_Manifest(digest_of(partial))))
-        partial.replace(file)
-        partial.write_text(manifest + "\n", encoding="utf-8")
-        partial.replace(file.with_suffix(".json"))
+        with replacing(file) as partial:
+            faiss.write_index(index, str(partial))
+            manifest = json.dumps({"sha256": digest_of(partial)})
+        write_text(file.with_suffix(".json"), manifest + "\n")
         files = sorted(file.parent.glob("*.faiss"), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in files[FILES:]:
             old.with_suffix(".json").unlink(missing_ok=True)
             old.unlink()
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, DataError) as error:
         _log.warning("the index could not be written to %s: %s", file, error)
-        partial.unlink(missing_ok=True)

@@ -46,14 +46,14 @@ class _LexicalIndex(ABC):
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
         self.name = name
-        self._set_corpus(corpus, Manifest(revision, 0, metric, len(corpus), corpus.hash))
+        self._set_corpus(corpus, revision, metric)
         self._built = len(corpus)
         self._late: tuple[str, ...] = ()
         self._rows: Ints | None = None
 
-    def _set_corpus(self, corpus: Corpus, manifest: Manifest) -> None:
+    def _set_corpus(self, corpus: Corpus, revision: str, metric: str) -> None:
         self._corpus = corpus
-        self.manifest = manifest
+        self.manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
 
     def of_version(self, corpus: Corpus) -> Self | None:
         """Return the index of another version of the corpus, None if it must be built."""
@@ -65,8 +65,7 @@ class _LexicalIndex(ABC):
         if late > MOST_LATE or SHARE * (self._built + late - len(corpus)) > self._built:
             return None
         other = copy.copy(self)
-        manifest = self.manifest
-        other._set_corpus(corpus, Manifest(manifest.revision, 0, manifest.metric, len(corpus), corpus.hash))
+        other._set_corpus(corpus, self.manifest.revision, self.manifest.metric)
         other._rows = sources if self._rows is None else self._rows[sources]
         other._rows[new] = self._built + len(self._late) + np.arange(len(new))
         other._late = (*self._late, *(corpus.texts[position] for position in new.tolist()))

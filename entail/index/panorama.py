@@ -12,9 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.index.engines import Engine, Numbers, ReadVectors, VectorSpace
-from entail.index.flat import Bits, VersionedIndex, parameters, row_blocks, single_threaded_faiss
+from entail.index.engines import Engine, PremiseVectors
+from entail.index.flat import (
+    Bits,
+    VersionedIndex,
+    faiss_threads,
+    parameters,
+    rank_candidates,
+    row_blocks,
+)
 from entail.index.protocol import Floats, Ints
+from entail.index.shared import share
 from entail.progress import ProgressCallback
 
 LEVELS = 16
@@ -40,31 +48,32 @@ class PanoramaPart:
 
     exact = True
 
-    def __init__(self, space: VectorSpace, vectors: ReadVectors, progress: ProgressCallback | None) -> None:
+    def __init__(self, premises: PremiseVectors, progress: ProgressCallback | None) -> None:
         import faiss
 
-        self.read = vectors
-        self._count = space.count
+        self.read, count, dimension = premises.read, len(premises), premises.dimension
+        self._count = count
         self._lock = threading.Lock()
-        sample = vectors(np.linspace(0, space.count - 1, min(space.count, _SAMPLE)).astype(np.int64))
+        sample = self.read(np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64))
         self._rotation = _rotation(sample)
         library: Any = faiss
-        levels = -(-space.dimension // -(-space.dimension // LEVELS))  # that are of one size
-        self._index: Any = library.IndexFlatIPPanorama(space.dimension, levels, BATCH)
+        levels = -(-dimension // -(-dimension // LEVELS))  # that are of one size
+        self._index: Any = library.IndexFlatIPPanorama(dimension, levels, BATCH)
         # Memory for all, since FAISS doubles that of what grows.
-        padded = -(-space.count // BATCH) * BATCH
+        padded = -(-count // BATCH) * BATCH
         for memory, size in (
-            (self._index.codes, padded * space.dimension * 4),
+            (self._index.codes, padded * dimension * 4),
             (self._index.cum_sums, padded * (levels + 1)),
         ):
             memory.resize(size)
             memory.resize(0)
         self._longest = 0.0
-        for rows in row_blocks(space.count, progress):
-            block = vectors(rows)
+        for rows in row_blocks(count, progress):
+            block = self.read(rows)
             self._longest = max(self._longest, float(np.sqrt(np.einsum("ij,ij->i", block, block).max())))
             self._index.add(block @ self._rotation)
-        self._error = 2 * (2 * space.dimension + 8) * 2.0**-24 * self._longest
+        share(self._index)
+        self._error = 2 * (2 * dimension + 8) * 2.0**-24 * self._longest
 
     def __len__(self) -> int:
         return self._count
@@ -76,28 +85,21 @@ class PanoramaPart:
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
-        scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
-        rows = np.full((len(vectors), k), -1, dtype=np.int64)
+        scores, rows = np.empty((len(vectors), k), np.float32), np.empty((len(vectors), k), np.int64)
         rotated = vectors @ self._rotation
         errors = self._error * np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         left, fetch = np.arange(len(vectors)), k + _MARGIN
         while len(left):
-            certain = np.ones(len(left), dtype=np.bool_)
-            for row, (own, bound) in enumerate(self._fetch(rotated[left], fetch, alive)):
-                number = left[row]
-                again = self.read(own) @ vectors[number]
-                order = np.argsort(-again, kind="stable")[:k]
-                scores[number, : len(order)], rows[number, : len(order)] = again[order], own[order]
-                certain[row] = (
-                    again[order[-1]] > bound + errors[number] if len(order) == k else bound == -np.inf
-                )
+            candidates, bounds = zip(*self._fetch(rotated[left], fetch, alive), strict=True)
+            scores[left], rows[left] = rank_candidates(self.read, vectors[left], candidates, k)
+            certain = (scores[left, -1] > bounds + errors[left]) | np.isneginf(bounds)
             left, fetch = left[~certain], 4 * fetch
         return scores, rows
 
     def _fetch(self, rotated: Floats, fetch: int, alive: Bits | None) -> list[tuple[Ints, float]]:
         """Return candidates of each query, and a score that no other row exceeds: -inf if there is none."""
         options = parameters("SearchParameters", alive)
-        with self._lock, single_threaded_faiss():
+        with self._lock, faiss_threads(len(rotated)):  # those of several requests share the cores
             # FAISS refuses more than a batch.
             scores, rows = self._index.search(rotated, min(fetch, BATCH), params=options)
             candidates = [
@@ -145,22 +147,14 @@ class PanoramaEngine(Engine):
 
         return "" if hasattr(faiss, "IndexFlatIPPanorama") else "install faiss-cpu 1.15 or later"
 
-    def supports(self, space: VectorSpace) -> bool:
+    def supports(self, premises: PremiseVectors) -> bool:
         """Return whether a level has a number at least."""
-        return space.dimension >= LEVELS
+        return premises.dimension >= LEVELS
 
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> VersionedIndex:
+    def build(self, premises: PremiseVectors, progress: ProgressCallback | None = None) -> VersionedIndex:
         """Return the index of a corpus version; see `Engine`."""
-        part = PanoramaPart(space, vectors, progress)
-        return VersionedIndex([part], numbers, np.arange(space.count))
+        part = PanoramaPart(premises, progress)
+        return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
 def _rotation(sample: Floats) -> NDArray[np.float32]:

@@ -8,10 +8,27 @@ import numpy as np
 
 from entail.cancellation import cancellable
 from entail.errors import RetrievalError
-from entail.index.protocol import Floats, Hits, Ints
+from entail.index.protocol import Floats, Hits, Ints, PremiseIndex
 
 SCORES_AT_ONCE = 1 << 23
 """Scores of one block of queries: 32 MB, and well under a second of inner products."""
+
+ALL_SCORED = 200_000
+"""Premises up to which a comparison or a measure scores all of a corpus."""
+
+LISTED = 1000
+"""First premises of each query that have a score and a rank in a larger corpus."""
+
+
+def scores_of(index: PremiseIndex, queries: Sequence[str]) -> Floats:
+    """Return scores, shape (queries, premises): in a large corpus -inf beyond the first `LISTED`."""
+    count = index.manifest.count
+    if count <= ALL_SCORED:
+        return index.scores(queries)
+    hits = index.search(queries, k=LISTED)
+    scores = np.full((len(queries), count), -np.inf, dtype=np.float32)
+    np.put_along_axis(scores, hits.positions, hits.scores, axis=1)
+    return scores
 
 
 def search_by_scores(

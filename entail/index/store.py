@@ -1,6 +1,6 @@
 """Rows of premises that are encoded once: append-only segments on disk, by encoder revision.
 
-A segment is two arrays and a manifest, which is written last::
+A segment is two arrays and a manifest, which is written last; its name is a number::
 
     000001.numbers.npy    key of each premise as a number, uint64, shape (n,)
     000001.rows.npy       its row, float16, shape (n, d)
@@ -14,23 +14,26 @@ import hashlib
 import json
 import logging
 import mmap
-import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import cast
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.data.premises import joined_keys
 from entail.data.stored import read_json
-from entail.data.text import corpus_hash
+from entail.data.writing import replacing
 from entail.errors import DataError
 from entail.index.engines import Numbers
-from entail.index.protocol import Ints, Manifest
+from entail.index.protocol import Ints
+from entail.memory import Cache
+from entail.settings import is_demo
 
 Halves = NDArray[np.float16]
 
@@ -50,6 +53,9 @@ verified; entries of earlier versions always are, since they are merged at once.
 MAPPED_ROWS = 2048
 """Rows that are read before their pages are given back: the system maps 64 KiB around each of them."""
 
+_SEGMENTS, _ENTRIES = "[0-9]*.json", "[!.]*/manifest.json"
+"""Manifests in the folder of a store."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -59,22 +65,43 @@ def parse_keys(keys: Sequence[str]) -> Numbers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentManifest:
-    """Content of a segment's manifest."""
+class _Manifest:
+    """What the manifests of segments and of entries have in common."""
 
     revision: str
     dimension: int
     metric: str
     count: int
-    numbers_sha256: str
-    rows_sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _EntryManifest(Manifest):
+class SegmentManifest(_Manifest):
+    """Content of a segment's manifest."""
+
+    numbers_sha256: str
+    rows_sha256: str
+
+    def open(self, path: Path) -> tuple[Numbers, Path, str]:
+        """Return the premises, and the file of their rows with its digest."""
+        numbers_file, rows_file = _arrays(path)
+        if digest_of(numbers_file) != self.numbers_sha256:
+            raise ValueError(f"{numbers_file.name} is damaged")
+        return np.load(numbers_file, allow_pickle=False), rows_file, self.rows_sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EntryManifest(_Manifest):
     """Content of `manifest.json` in an entry of an earlier version: a folder for each corpus version."""
 
+    corpus_hash: str
     sha256: str
+
+    def open(self, path: Path) -> tuple[Numbers, Path, str]:
+        """Return the premises, and the file of their rows with its digest."""
+        numbers = parse_keys(path.with_name("keys.txt").read_text(encoding="ascii").split())
+        if sha256(joined_keys(numbers).encode()).hexdigest() != self.corpus_hash:
+            raise ValueError("keys.txt is damaged")
+        return numbers, path.with_name("vectors.npy"), self.sha256
 
 
 class Segment:
@@ -93,11 +120,6 @@ class Segment:
         rows: Ints = np.where(self._sorted[at] == numbers, self._order[at], -1)
         return rows
 
-    @property
-    def is_small(self) -> bool:
-        """Whether it is to be merged with others."""
-        return len(self.numbers) < SMALL
-
 
 def write_segment(folder: Path, numbers: Numbers, rows: Halves, *, revision: str, metric: str) -> Path:
     """Write the rows of distinct premises as a new segment of a folder; return its manifest.
@@ -107,27 +129,26 @@ def write_segment(folder: Path, numbers: Numbers, rows: Halves, *, revision: str
     Raises:
         OSError: If it cannot be written.
     """
-    with locked(folder, "segments", strict=True):
-        names = (path.name.partition(".")[0] for path in folder.iterdir())
-        name = f"{1 + max((int(name) for name in names if name.isdecimal()), default=0):06}"
-        parts: dict[str, Any] = {"numbers": numbers.astype(np.uint64), "rows": rows.astype(np.float16)}
-        digests = {}
-        for part, content in parts.items():
-            partial = folder / f".{name}.{part}.{os.getpid()}"
-            try:
-                with partial.open("wb") as file:
-                    np.save(file, content, allow_pickle=False)
-                digests[f"{part}_sha256"] = digest_of(partial)
-                partial.replace(folder / f"{name}.{part}.npy")
-            finally:
-                partial.unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{uuid4().int}.json"
+    numbers_file, rows_file = _arrays(path)
+    try:
+        np.save(numbers_file, numbers.astype(np.uint64), allow_pickle=False)
+        np.save(rows_file, rows.astype(np.float16), allow_pickle=False)
         manifest = SegmentManifest(
-            revision=revision, dimension=rows.shape[1], metric=metric, count=len(numbers), **digests
+            revision=revision,
+            dimension=rows.shape[1],
+            metric=metric,
+            count=len(numbers),
+            numbers_sha256=digest_of(numbers_file),
+            rows_sha256=digest_of(rows_file),
         )
-        partial, path = folder / f".{name}.json.{os.getpid()}", folder / f"{name}.json"
-        partial.write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
-        partial.replace(path)
-        return path
+        with replacing(path) as partial:
+            partial.write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
+    except BaseException:
+        _remove(path)
+        raise
+    return path
 
 
 class VectorStore:
@@ -155,18 +176,24 @@ class VectorStore:
     ) -> None:
         self.folder, self.revision, self.dimension, self.metric = folder, revision, dimension, metric
         self._lock = threading.Lock()
-        self._memory: tuple[Segment, ...] = () if shipped is None else (shipped,)
-        self._own: Segment | None = None
+        own = Segment(np.empty(0, np.uint64), np.empty((0, dimension), np.float16))
+        self._memory: tuple[Segment, ...] = (own,) if shipped is None else (shipped, own)
         self._opened: dict[Path, tuple[object, Segment | None]] = {}
         self._touched = 0
+        self._migrate()
         self.refresh()
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """Segments, those in memory first, then the largest first."""
         opened = [segment for _, segment in list(self._opened.values()) if segment is not None]
-        own = () if self._own is None else (self._own,)
-        return (*self._memory, *own, *sorted(opened, key=lambda segment: -len(segment.numbers)))
+        return (*self._memory, *sorted(opened, key=lambda segment: -len(segment.numbers)))
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in memory; rows in files are mapped."""
+        keys = sum(3 * segment.numbers.nbytes for segment in self.segments)
+        return keys + sum(segment.rows.nbytes for segment in self.segments if segment.manifest is None)
 
     def refresh(self) -> None:
         """Open segments that other processes wrote, and let go of those that are gone or have changed."""
@@ -174,12 +201,11 @@ class VectorStore:
             return
         with self._lock:
             opened = {}
-            for manifest in _manifests(self.folder):
-                stamp = _stamp(manifest)
-                before = self._opened.get(manifest)
-                opened[manifest] = (
-                    before if before is not None and before[0] == stamp else (stamp, self._open(manifest))
-                )
+            for path in self.folder.glob(_SEGMENTS):
+                with contextlib.suppress(FileNotFoundError):  # removed or merged by another process
+                    stamp = [file.stat().st_mtime_ns for file in (path, *_arrays(path))]
+                    before = self._opened.get(path)
+                    opened[path] = before if before and before[0] == stamp else (stamp, self._open(path))
             self._opened = opened
 
     def find_missing(self, numbers: Numbers) -> NDArray[np.bool_]:
@@ -209,8 +235,8 @@ class VectorStore:
             self._release_pages()
         return None if len(left) else rows
 
-    def add(self, numbers: Numbers, rows: Halves, *, write: bool = True) -> None:
-        """Add rows of premises that have none; those that cannot be written stay in memory."""
+    def add(self, numbers: Numbers, rows: Halves, *, write: bool = True) -> bool:
+        """Add rows of premises that have none; return whether they are written, else they are in memory."""
         if self.folder is not None and write:
             try:
                 write_segment(self.folder, numbers, rows, revision=self.revision, metric=self.metric)
@@ -218,33 +244,32 @@ class VectorStore:
                 _log.warning("premise vectors could not be cached in %s: %s", self.folder, error)
             else:
                 self.refresh()
-                return
+                return True
         with self._lock:
-            own = self._own
-            self._own = (
-                Segment(numbers, rows)
-                if own is None
-                else Segment(np.concatenate([own.numbers, numbers]), np.concatenate([own.rows, rows]))
-            )
+            *shipped, own = self._memory
+            parts = np.concatenate([own.numbers, numbers]), np.concatenate([own.rows, rows])
+            self._memory = (*shipped, Segment(*parts))
+        return False
 
     def merge(self) -> None:
-        """Merge small segments into one if there are many, and entries of earlier versions at once."""
-        if self.folder is None or not self._mergeable():
+        """Merge small segments into one if there are many."""
+        if self.folder is None or len(self._small) <= MOST_SMALL:
             return
         try:
             with locked(self.folder, "merging", strict=True):
                 self.refresh()
-                parts = self._mergeable()
-                if not parts:
-                    return
-                numbers, rows = _join(parts)
-                write_segment(self.folder, numbers, rows, revision=self.revision, metric=self.metric)
-                for part in parts:
-                    if part.manifest is not None:
-                        _remove(part.manifest)
+                parts = self._small
+                if len(parts) > MOST_SMALL:
+                    write_segment(self.folder, *_join(parts), revision=self.revision, metric=self.metric)
+                    for part in parts:
+                        _remove(cast("Path", part.manifest))
         except OSError as error:
             _log.warning("premise vectors in %s could not be merged: %s", self.folder, error)
         self.refresh()
+
+    @property
+    def _small(self) -> list[Segment]:
+        return [part for part in self.segments if part.manifest is not None and len(part.numbers) < SMALL]
 
     def _release_pages(self) -> None:
         """Give the pages of files that were read back to the system; they are read again on demand."""
@@ -253,38 +278,60 @@ class VectorStore:
             if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 pages.madvise(mmap.MADV_DONTNEED)
 
-    def _mergeable(self) -> list[Segment]:
-        opened = [segment for _, segment in self._opened.values() if segment is not None]
-        entries = [segment for segment in opened if segment.manifest and _is_entry(segment.manifest)]
-        small = [segment for segment in opened if segment.is_small and segment not in entries]
-        return entries + small if entries or len(small) > MOST_SMALL else []
+    def _migrate(self) -> None:
+        """Make one segment of the entries of earlier versions; a demo has them in memory."""
+        if self.folder is None or not (paths := sorted(self.folder.glob(_ENTRIES))):
+            return
+        with contextlib.nullcontext() if is_demo() else locked(self.folder, "merging"):
+            entries = [entry for path in paths if (entry := self._open(path)) is not None]
+            if entries and self.add(*_join(entries), write=not is_demo()):
+                for entry in entries:
+                    shutil.rmtree(cast("Path", entry.manifest).parent, ignore_errors=True)
 
-    def _open(self, manifest: Path) -> Segment | None:
+    def _open(self, path: Path) -> Segment | None:
+        """Return the segment of a manifest, None if it is damaged, another encoder's, or gone."""
+        is_entry = path.name == "manifest.json"
         try:
-            segment = _open_entry(self, manifest) if _is_entry(manifest) else _open_segment(self, manifest)
+            manifest = read_json(path, _EntryManifest) if is_entry else read_json(path, SegmentManifest)
+            expected = (self.revision, self.dimension, self.metric)
+            if manifest is None or (manifest.revision, manifest.dimension, manifest.metric) != expected:
+                return None
+            numbers, file, digest = manifest.open(path)
+            rows: Halves = np.load(file, mmap_mode="r", allow_pickle=False)
+            whole = rows.dtype == np.float16 and rows.shape == (len(numbers), self.dimension)
+            if whole and (is_entry or rows.nbytes <= VERIFIED_BYTES):
+                whole = digest_of(file) == digest and bool(np.isfinite(rows).all())
+            if not whole:
+                raise ValueError(f"{file.name} is damaged")
         except FileNotFoundError:
             return None  # removed or merged by another process meanwhile
         except (OSError, ValueError, DataError) as error:
-            _log.warning("premise vectors of %s are ignored, they are encoded again: %s", manifest, error)
+            _log.warning("premise vectors of %s are ignored, they are encoded again: %s", path, error)
             return None
-        return segment
+        return Segment(numbers, rows, path)
 
 
-@lru_cache(maxsize=32)
+_STORES: Cache[tuple[Path, str, int, str], VectorStore] = Cache("vectors")
+
+
 def open_store(
     folder: Path, *, revision: str, dimension: int, metric: str, shipped: Segment | None
 ) -> VectorStore:
     """Return the process's store of a folder; `VectorStore.refresh` shows what others wrote meanwhile."""
-    return VectorStore(folder, revision=revision, dimension=dimension, metric=metric, shipped=shipped)
+    key = (folder, revision, dimension, metric)
+    store = _STORES.get(key)
+    if store is None:
+        store = VectorStore(folder, revision=revision, dimension=dimension, metric=metric, shipped=shipped)
+        _STORES.put(key, store, size=0)
+    return store
 
 
 def describe_store(folder: Path) -> tuple[str, int]:
     """Return the revision of a folder's rows, empty if none can be read, and the number of rows."""
     revision, count = "", 0
-    for path in _manifests(folder):
+    for path in (*folder.glob(_SEGMENTS), *folder.glob(_ENTRIES)):
         with contextlib.suppress(DataError):
-            kind: type[Manifest] | type[SegmentManifest] = Manifest if _is_entry(path) else SegmentManifest
-            manifest: Manifest | SegmentManifest | None = read_json(path, kind)
+            manifest = read_json(path, _Manifest)
             if manifest is not None:
                 revision, count = manifest.revision, count + manifest.count
     return revision, count
@@ -296,13 +343,12 @@ def remove_store(folder: Path) -> None:
     Raises:
         OSError: If they cannot be removed.
     """
-    with locked(folder, "segments", strict=True):
-        for path in folder.iterdir():
-            if path.is_dir():
-                if path.name != ".locks":
-                    shutil.rmtree(path)
-            else:
-                path.unlink()
+    for path in folder.iterdir():
+        if path.is_dir():
+            if path.name != ".locks":
+                shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -335,78 +381,15 @@ def _join(parts: Sequence[Segment]) -> tuple[Numbers, Halves]:
     return numbers, np.concatenate(rows)
 
 
-def _manifests(folder: Path) -> list[Path]:
-    return sorted((*folder.glob("[0-9]*.json"), *folder.glob("[!.]*/manifest.json")))
-
-
-def _files(manifest: Path) -> tuple[Path, Path]:
+def _arrays(manifest: Path) -> tuple[Path, Path]:
     """Return the files of the premises and of the rows of a segment."""
-    if _is_entry(manifest):
-        return manifest.with_name("keys.txt"), manifest.with_name("vectors.npy")
-    stem = manifest.name.removesuffix(".json")
-    return manifest.with_name(f"{stem}.numbers.npy"), manifest.with_name(f"{stem}.rows.npy")
-
-
-def _stamp(manifest: Path) -> object:
-    stamps = []
-    for file in (manifest, *_files(manifest)):
-        with contextlib.suppress(OSError):
-            stat = file.stat()
-            stamps.append((stat.st_size, stat.st_mtime_ns))
-    return stamps
-
-
-def _is_entry(manifest: Path) -> bool:
-    return manifest.name == "manifest.json"
+    return manifest.with_suffix(".numbers.npy"), manifest.with_suffix(".rows.npy")
 
 
 def _remove(manifest: Path) -> None:
     with contextlib.suppress(OSError):  # in use on another system; it is removed with the next merge
-        if _is_entry(manifest):
-            shutil.rmtree(manifest.parent)
-        else:
-            for file in (manifest, *_files(manifest)):
-                file.unlink()
-
-
-def _open_segment(store: VectorStore, path: Path) -> Segment | None:
-    manifest = read_json(path, SegmentManifest)
-    if manifest is None or not _matches(store, manifest):
-        return None
-    numbers_file, rows_file = _files(path)
-    if digest_of(numbers_file) != manifest.numbers_sha256:
-        raise ValueError(f"{numbers_file.name} is damaged")
-    numbers = np.load(numbers_file, allow_pickle=False)
-    return _checked(numbers, rows_file, manifest.rows_sha256, manifest, path)
-
-
-def _open_entry(store: VectorStore, path: Path) -> Segment | None:
-    manifest = read_json(path, _EntryManifest)
-    if manifest is None or not _matches(store, manifest):
-        return None
-    keys_file, rows_file = _files(path)
-    keys = tuple(keys_file.read_text(encoding="ascii").split())
-    if corpus_hash(keys) != manifest.corpus_hash:
-        raise ValueError(f"{keys_file.name} is damaged")
-    return _checked(parse_keys(keys), rows_file, manifest.sha256, manifest, path)
-
-
-def _matches(store: VectorStore, manifest: SegmentManifest | Manifest) -> bool:
-    expected = (store.revision, store.dimension, store.metric)
-    return (manifest.revision, manifest.dimension, manifest.metric) == expected
-
-
-def _checked(
-    numbers: Numbers, rows_file: Path, digest: str, manifest: SegmentManifest | Manifest, path: Path
-) -> Segment:
-    rows: Halves = np.load(rows_file, mmap_mode="r", allow_pickle=False)
-    shape = (manifest.count, manifest.dimension)
-    whole = rows.dtype == np.float16 and rows.shape == shape and numbers.shape == shape[:1]
-    if whole and (rows.nbytes <= VERIFIED_BYTES or _is_entry(path)):
-        whole = digest_of(rows_file) == digest and bool(np.isfinite(rows).all())
-    if not whole:
-        raise ValueError(f"{rows_file.name} is damaged")
-    return Segment(numbers, rows, path)
+        for file in (manifest, *_arrays(manifest)):
+            file.unlink(missing_ok=True)
 
 
 def digest_of(file: Path) -> str:

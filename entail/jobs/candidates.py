@@ -99,19 +99,21 @@ def compare_anew(
 
 def compare_on(
     encoder: str | Path,
-    premises: Corpus,
-    trees: Iterable[ExplanationTree],
-    *,
     corpus: str | None = None,
-    role: Role = "retriever",
     progress: ProgressCallback | None = None,
+    *,
+    premises: Callable[[], Corpus],
+    trees: Callable[[], Iterable[ExplanationTree]],
+    role: Role = "retriever",
 ) -> PairedComparison:
     """Compare a retriever or re-ranker with the active one: ranks of the children of every parent of trees.
+
+    Premises and trees are read when they are needed.
 
     Raises:
         EntailError: If an encoder cannot be loaded, or no tree has a proof.
     """
-    data = TrainingData(premises, premises, (), None, tuple(trees))
+    data = TrainingData(texts := premises(), texts, (), None, tuple(trees()))
     trainer = AEENC if role == "retriever" else RERANKER
     comparison = compare_with_active(trainer, encoder, data, corpus=corpus, progress=progress)
     if comparison is None:
@@ -246,7 +248,8 @@ def list_splits(
         if file.is_file() and file.name.endswith(_SUFFIXES):
             stamp, read = ("file", role, file.name, file.stat().st_mtime_ns), partial(read_trees, file)
             over, own = (
-                partial(_compare, role, texts, read) for texts in (premises, partial(_sentences, file))
+                partial(compare_on, premises=texts, trees=read, role=role)
+                for texts in (premises, partial(_sentences, file))
             )
             splits.append(Split(f"{file.name} over {info.name}", (*stamp, version), over))
             splits.append(Split(f"{file.name} over its own sentences", (*stamp, None), own))
@@ -257,9 +260,8 @@ def list_splits(
             stored = tuple((tree.id, tree.seq) for tree in summaries)
             read_stored = partial(_read_stored, log, [tree.id for tree in summaries])
             name = f"{kind} ({len(summaries):,}) over {info.name}"
-            splits.append(
-                Split(name, ("trees", role, stored, *version), partial(_compare, role, premises, read_stored))
-            )
+            compare = partial(compare_on, premises=premises, trees=read_stored, role=role)
+            splits.append(Split(name, ("trees", role, stored, *version), compare))
     return splits
 
 
@@ -270,17 +272,6 @@ def _compare_job(
     if comparison is None:
         raise JobError("expected dev data in this job, found none; compare on another split")
     return comparison
-
-
-def _compare(
-    role: Role,
-    premises: Callable[[], Corpus],
-    trees: Callable[[], Iterable[ExplanationTree]],
-    encoder: str,
-    corpus: str | None,
-    report: ProgressCallback | None,
-) -> PairedComparison:
-    return compare_on(encoder, premises(), trees(), corpus=corpus, role=role, progress=report)
 
 
 def sample_splits(role: Role) -> Iterator[Split]:

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import asdict
 from typing import Any
 
 from entail.data.artifacts import model_artifact
@@ -25,7 +26,7 @@ from entail.jobs.candidates import compare_with_active, cross_validate
 from entail.jobs.events import EventWriter
 from entail.jobs.handle import JobHandle, staging_folder
 from entail.jobs.locks import machine_of
-from entail.jobs.record import EXITS, Outcome, make_outcome, outcome_of_error
+from entail.jobs.record import EXITS, Ending, Outcome, make_outcome, outcome_of_error
 from entail.progress import Progress
 from entail.settings import load_settings
 from entail.training.loop.task import Event
@@ -37,9 +38,6 @@ _ORPHAN_TIMEOUT = 30.0
 """Seconds in which a training without a worker has to write its checkpoint."""
 
 _PROGRESS_EVERY = 0.25
-
-_ASK_EVERY = 0.25
-"""Seconds between two looks for a request to cancel."""
 
 _PUSH_SHARE = 0.05
 """Largest share of the time for which a training waits until its checkpoints are with all machines."""
@@ -54,7 +52,6 @@ class Attempt:
         self.checkpoint_seconds = checkpoint_seconds
         self.orphaned = threading.Event()
         self._last_progress, self._what = float("-inf"), ""
-        self._last_look, self._is_cancelled = float("-inf"), False
         self._next_push = time.monotonic() + checkpoint_seconds
         models = load_settings().models_dir
         self._spec = job.spec
@@ -74,25 +71,19 @@ class Attempt:
             # On a full disk the log cannot be written.
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
-            self._last_look = float("-inf")
-            stopped = self.stop()
-            if stopped and self._is_cancelled:
-                outcome = make_outcome(self.attempt, "cancelled")
-            elif self.orphaned.is_set():
-                outcome = make_outcome(self.attempt, "stopped_worker")
+            if self.orphaned.is_set():
+                ending: Ending = "cancelled" if self._is_cancelled() else "stopped_worker"
+                outcome = make_outcome(self.attempt, ending)
             else:
                 outcome = outcome_of_error(self.attempt, error)
         end = {"state": outcome.state, "ending": outcome.ending, "what": outcome.what}
         events.write("end", **end, published=published is not None)
         return outcome
 
-    def stop(self) -> bool:
-        """Return whether to stop: a user cancelled the job, or the worker is gone."""
-        if not self._is_cancelled and time.monotonic() - self._last_look >= _ASK_EVERY:
-            self._last_look = time.monotonic()
-            with contextlib.suppress(DatabaseError):
-                self._is_cancelled = self.job.cancel_request is not None
-        return self.orphaned.is_set() or self._is_cancelled
+    def _is_cancelled(self) -> bool:
+        with contextlib.suppress(EntailError):
+            return self.job.cancel_request is not None
+        return False
 
     def _train(self, events: EventWriter) -> dict[str, Any]:
         """Return the result of the method, and its comparison with the active model."""
@@ -114,7 +105,7 @@ class Attempt:
             checkpoint_seconds=self.checkpoint_seconds,
             progress=self._report,
             watch=lambda event: self._watch(events, event),
-            stop=self.stop,
+            stop=self.orphaned.is_set,
         )
         try:
             result = {**trainer.train(data, config, run), "name": spec.name}
@@ -131,7 +122,7 @@ class Attempt:
                 trainer, self._staged, data, corpus=corpus, name=spec.name, progress=self._report
             ) or cross_validate(trainer, config, data, run, encoder=self._staged, corpus=corpus)
         except EntailError as error:
-            if self.stop():
+            if self.orphaned.is_set():
                 raise
             failure = f"it could not be compared with the active model: {error}"
             result["warnings"] = [*result.get("warnings", ()), failure]
@@ -191,13 +182,14 @@ class Attempt:
         if unfinished and same and now - self._last_progress < _PROGRESS_EVERY:
             return
         self._last_progress, self._what = now, progress.what
-        self.job.write_progress(progress)
+        with contextlib.suppress(DatabaseError, JobError):  # it is written again, or the lease is lost
+            self.job.write_attempt(progress=asdict(progress))
 
 
 def finish(job: JobHandle, outcome: Outcome) -> int:
     """Write the outcome, if the database answers, and return the exit code."""
     try:
-        job.write_outcome(outcome)
+        job.write_attempt(outcome=outcome.to_json())
     except EntailError as error:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{error}\n")

@@ -17,9 +17,9 @@ from entail.data.stored import read_json
 from entail.errors import EntailError, JobError
 from entail.jobs.events import parse_events
 from entail.jobs.handle import SILENCE, columns_of
-from entail.jobs.locks import home_of, is_locked, machine_of
+from entail.jobs.locks import is_locked, machine_of
 from entail.jobs.record import JobSpec, Status
-from entail.trees.store.state import JobRow, State
+from entail.trees.store.state import JobRow, State, home_of
 
 _REMEDY = "delete the job"
 _MOST = 2**28

@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,6 @@ from typing import Any
 
 from entail.data.artifacts import Artifacts, open_artifacts
 from entail.data.private import make_folder
-from entail.data.reading import log_tail
 from entail.data.stored import T, parse_as
 from entail.data.writing import write_text
 from entail.errors import DatabaseError, DataError, JobError, UnknownJobError
@@ -38,8 +37,7 @@ from entail.jobs.locks import acquire, is_locked, machine_of
 from entail.jobs.record import OPEN, Ending, Job, JobSpec, Outcome, Status, make_outcome
 from entail.progress import Progress
 from entail.settings import Settings, is_demo
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import JobRow, State
+from entail.trees.store.state import JobRow, State, open_state
 
 BEAT = 2.0
 """Seconds between two heartbeats."""
@@ -134,7 +132,7 @@ class JobHandle:
             return None
         status = started(status)
         values = columns_of(status) | {"cancel": None, "progress": None, "machine": machine_of(self.folder)}
-        if not self.state.claim_job(row, **values):
+        if not self.state.change_job(row, beats=True, **values):
             return None
         self.attempt = status.attempt
         return status
@@ -172,20 +170,11 @@ class JobHandle:
         """Renew the lease; False if it was lost."""
         return self.state.beat(self.id, self.attempt)
 
-    def write_progress(self, progress: Progress) -> None:
-        """Write the progress of the current piece of work, unless the database does not answer."""
-        with contextlib.suppress(DatabaseError):
-            self.state.write_attempt(self.id, self.attempt, progress=json.dumps(asdict(progress)))
-
     def write_attempt(self, **columns: Any) -> None:  # noqa: ANN401 - records as JSON
         """Write columns as JSON under the lease; raise `JobError` if it was lost."""
         values = {name: json.dumps(value) for name, value in columns.items()}
         if not self.state.write_attempt(self.id, self.attempt, **values):
             raise JobError("another machine has the job now: this one was not heard of for too long")
-
-    def write_outcome(self, outcome: Outcome) -> None:
-        """Write the outcome of the attempt."""
-        self.write_attempt(outcome=outcome.to_json())
 
     def add_events(self, contents: Sequence[str]) -> None:
         """Append events of the attempt."""
@@ -216,11 +205,6 @@ class JobHandle:
             self._remove_artifacts(keep=self._log_name)
         return status
 
-    def read_log(self, *, lines: int) -> str:
-        """Return the last lines of the log, which may be that of another machine."""
-        self.pull_log()
-        return log_tail(self.log, lines=lines)
-
     def pull_log(self) -> None:
         """Replace the log of this machine by that of another one that worked last."""
         if (store := self.artifacts) is None:
@@ -241,13 +225,13 @@ class JobHandle:
             if store is not None:
                 store.pull(name, copy.parent)
             local_paths[path] = path if Path(path).exists() else str(copy)
+
+        def local(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
+            return local_paths.get(value, value) if isinstance(value, str) else value
+
         source = _parse(self.id, "specification", JobSpec, row.spec).source
         return {
-            name: [local_paths.get(path, path) for path in value]
-            if isinstance(value, list)
-            else local_paths.get(value, value)
-            if isinstance(value, str)
-            else value
+            name: [*map(local, value)] if isinstance(value, list) else local(value)
             for name, value in source.items()
         }
 

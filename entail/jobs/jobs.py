@@ -11,29 +11,29 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
 from entail.data.artifacts import open_artifacts
 from entail.data.private import create_private, make_folder
-from entail.data.reading import size_of
+from entail.data.reading import log_tail, size_of
 from entail.data.stored import parse_as
 from entail.data.writing import write_bytes
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.earlier import import_folders
 from entail.jobs.handle import SILENCE, JobHandle, columns_of
-from entail.jobs.locks import home_of, is_locked, lock_file, machine_of
+from entail.jobs.locks import is_locked, lock_file, machine_of
 from entail.jobs.record import RESUMABLE, TODO, Job, JobSpec, Status, Worker
 from entail.progress import ProgressCallback
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import Method, method
 from entail.trees.review.decisions import check_name, read_source
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import JobRow, State
+from entail.trees.store.state import JobRow, State, home_of, open_state
 
 _INPUTS = "given"
 _START_EVERY = 10.0
@@ -123,23 +123,23 @@ class Jobs:
 
     def jobs(self) -> list[Job]:
         """Return the readable jobs, newest first."""
-        return self._load_all()[0]
+        return self._load()[0]
 
     def unreadable(self) -> dict[str, str]:
         """Return the ids of unreadable jobs -> the reason; they can be deleted."""
-        return self._load_all()[1]
+        return self._load()[1]
 
     def job(self, job_id: str) -> Job:
         """Return a job as it is now."""
         job = self.handle(job_id).load()
         if job.state != "queued":
             return job
-        return replace(job, queue_position=1 + sum(_order(other) < _order(job) for other in self.queued()))
+        return next((queued for queued in self.queued() if queued.id == job.id), job)
 
     def queued(self) -> list[Job]:
         """Return the queued jobs, the next one first."""
-        jobs = self._load(self.state.jobs(state="queued"))[0]
-        return sorted((job for job in jobs if job.state == "queued"), key=_order)
+        jobs = [job for job in self.jobs() if job.state == "queued"]
+        return sorted(jobs, key=lambda job: job.queue_position or 0)
 
     def cancel(self, job_id: str, *, by: str) -> Job:
         """Cancel a job; a running one is `cancelling` until it has written a checkpoint.
@@ -224,7 +224,9 @@ class Jobs:
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB, secrets masked."""
-        return self.handle(job_id).read_log(lines=lines)
+        handle = self.handle(job_id)
+        handle.pull_log()
+        return log_tail(handle.log, lines=lines)
 
     def disk(self, job_id: str) -> int:
         """Return the size of a job on the disk of this machine in bytes, with checkpoints."""
@@ -245,13 +247,11 @@ class Jobs:
 
         Tries once in ten seconds at most, so that pages may call it at every refresh.
         """
-        if time.monotonic() - self._last_start < _START_EVERY or not self._has_work():
+        is_recent = time.monotonic() - self._last_start < _START_EVERY
+        if is_recent or is_demo() or not self.state.queued_ids(home_of(self.folder)):
             return False
         self._last_start = time.monotonic()
         return self.start_worker()
-
-    def _has_work(self) -> bool:
-        return not is_demo() and bool(self.state.queued_ids(home_of(self.folder)))
 
     def start_worker(self) -> bool:
         """Start a worker on this machine, unless there is one or the settings forbid it; return whether."""
@@ -286,28 +286,22 @@ class Jobs:
             handle = self._handles.setdefault(job_id, JobHandle(job_id, self.settings))
         return handle
 
-    def _load(self, rows: Iterable[JobRow]) -> tuple[list[Job], dict[str, str]]:
-        """Return the jobs of rows, and id -> reason of those that cannot be read."""
+    def _load(self) -> tuple[list[Job], dict[str, str]]:
+        """Return the readable jobs, newest first, and id -> reason of the others."""
         jobs: list[Job] = []
         unreadable: dict[str, str] = {}
-        for row in rows:
+        for row in self.state.jobs():
             try:
                 jobs.append(self._handle(row.id).load(row))
             except UnknownJobError:  # it was deleted meanwhile
                 continue
             except JobError as error:
                 unreadable[row.id] = str(error)
-        return jobs, unreadable
-
-    def _load_all(self) -> tuple[list[Job], dict[str, str]]:
-        jobs, unreadable = self._load(self.state.jobs())
         left = (self._unimported or {}).items()
         unreadable |= {job_id: reason for job_id, reason in left if (self.folder / job_id).exists()}
-        queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
-        positions = {job.id: position for position, job in enumerate(queued, start=1)}
-        jobs = [
-            replace(job, queue_position=positions[job.id]) if job.id in positions else job for job in jobs
-        ]
+        queued = sorted((job.status.queued, job.id) for job in jobs if job.state == "queued")
+        positions = {job_id: position for position, (_, job_id) in enumerate(queued, start=1)}
+        jobs = [replace(job, queue_position=positions.get(job.id)) for job in jobs]
         # Ids of one second are in random order.
         return sorted(jobs, key=lambda job: (job.spec.at, job.spec.id), reverse=True), unreadable
 
@@ -358,10 +352,6 @@ def _paths_of(source: Mapping[str, Any]) -> list[str]:
     return [str(path) for path in paths if path.is_absolute() and path.exists()]
 
 
-def _order(job: Job) -> tuple[datetime, str]:
-    return job.status.queued, job.id
-
-
 def store(folder: Path, name: str, content: bytes) -> Path:
     """Store an uploaded file and return its path; the same name and content give the same path.
 
@@ -403,11 +393,8 @@ def check_data(
         EntailError: If a file cannot be read; with its name and line.
         JobError: If nothing is left to train on.
     """
-    is_elsewhere = getattr(source, "is_elsewhere", None)
-    paths = [
-        path for value in vars(source).values() for path in (value if isinstance(value, tuple) else [value])
-    ]
-    if is_elsewhere and any(isinstance(path, Path) and is_elsewhere(path) for path in paths):
+    fields = (value if isinstance(value, tuple) else (value,) for value in vars(source).values())
+    if any(isinstance(path, Path) and _is_elsewhere(source, path) for path in chain(*fields)):
         return
     data = read_source(source, progress=progress)
     if trainer.preview is None:
@@ -428,10 +415,9 @@ def absolute(source: object) -> dict[str, Any]:
         JobError: If a file does not exist.
     """
     values = values_of(source)
-    is_elsewhere = getattr(source, "is_elsewhere", lambda path: False)
 
     def absolute_path(name: str, path: Path) -> str:
-        if is_elsewhere(path):
+        if _is_elsewhere(source, path):
             return str(path)
         if not path.exists():
             raise JobError(f"{name}: expected a file, found none at {path}")
@@ -444,6 +430,11 @@ def absolute(source: object) -> dict[str, Any]:
         elif isinstance(value, tuple):
             values[name] = [absolute_path(name, path) for path in value]
     return values
+
+
+def _is_elsewhere(source: object, path: Path) -> bool:
+    method = getattr(source, "is_elsewhere", None)
+    return method is not None and bool(method(path))
 
 
 def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import platform
-import secrets
 import time
 from pathlib import Path
 
-from entail.data.private import make_folder
 from entail.errors import JobError
-from entail.settings import is_demo
+from entail.trees.store.state import home_of
 
 _LOCK_TIMEOUT = 1.0
 """Seconds in which `is_locked` of another process has certainly let go."""
-
-
-def home_of(folder: Path) -> str:
-    """Return the id of a folder of jobs, which machines that share it have in common."""
-    file = folder / "home"
-    with contextlib.suppress(OSError):
-        if not file.exists() and not is_demo():
-            make_folder(folder)
-            unfinished = file.with_name(f".home-{secrets.token_hex(8)}")
-            unfinished.write_text(secrets.token_hex(8), encoding="ascii")
-            with contextlib.suppress(FileExistsError):
-                os.link(unfinished, file)
-            unfinished.unlink()
-        return file.read_text(encoding="ascii")[:16]
-    return ""
 
 
 def machine_of(folder: Path) -> str:

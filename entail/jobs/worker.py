@@ -25,9 +25,10 @@ from entail.data.private import create_private, make_folder
 from entail.errors import DatabaseError, EntailError
 from entail.jobs.handle import BEAT, JobHandle
 from entail.jobs.jobs import Jobs, ensure_worker, python_path
-from entail.jobs.locks import acquire, home_of, lock_file, machine_of
+from entail.jobs.locks import acquire, lock_file, machine_of
 from entail.jobs.record import Outcome, Status, Worker, make_outcome, oom_kills, outcome_of_exit
 from entail.settings import refuse_in_demo
+from entail.trees.store.state import home_of
 
 NICE = 10
 """Added to the niceness of the training process: the app comes first."""
@@ -233,7 +234,7 @@ def _wait(
     job: JobHandle, process: subprocess.Popen[bytes], pipe: IO[bytes], stopping: Callable[[], bool]
 ) -> int:
     """Wait for the end and return the exit code; the pipe is closed to stop the process."""
-    last_beat, last_look, stop_since = 0.0, 0.0, None
+    last_beat, last_look, is_cancelled, stop_since = 0.0, 0.0, False, None
     signals = [(TERMINATE_AFTER, signal.SIGTERM), (TERMINATE_AFTER + KILL_AFTER, signal.SIGKILL)]
     while (code := process.poll()) is None:
         now = time.monotonic()
@@ -242,10 +243,10 @@ def _wait(
                 last_beat = now
                 if not job.beat():  # another machine may have the job
                     pipe.close()
-            if stop_since is None and now - last_look >= _ASK_EVERY:
+            if now - last_look >= _ASK_EVERY:
                 last_look = now
-                stop_since = now if job.cancel_request is not None else None
-        if stopping():
+                is_cancelled = job.cancel_request is not None
+        if is_cancelled or stopping():
             pipe.close()
         if stop_since is None and pipe.closed:
             stop_since = now

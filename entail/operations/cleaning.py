@@ -24,6 +24,7 @@ from entail.jobs.handle import JobHandle, staging_folder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import OPEN
 from entail.operations.logs import logs
+from entail.operations.vectors import list_damaged, parts_of
 from entail.settings import Settings, refuse_in_demo
 from entail.trees.store.restoration import JOURNAL
 
@@ -139,6 +140,9 @@ def _remove(item: Removable, jobs: Jobs) -> None:
             item.path.write_bytes(b"")  # its writers append
         case "leftovers" if item.path.is_dir():
             shutil.rmtree(item.path)
+        case "leftovers" if item.path.suffix == ".json":
+            for path in parts_of(item.path):
+                path.unlink(missing_ok=True)
         case "leftovers":
             item.path.unlink()
 
@@ -191,7 +195,17 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
         name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
         title = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
         yield _removable("leftovers", name, path, title)
+    yield from vector_leftovers(jobs.settings)
     yield from restore_leftovers(jobs.settings)
+
+
+def vector_leftovers(settings: Settings) -> Iterator[Removable]:
+    """Yield damaged and incomplete files of the vector cache, which is not read from them."""
+    for manifest, reason in list_damaged(settings.vectors_dir):
+        parts = parts_of(manifest)
+        if manifest.exists() or all(map(_is_old, parts)):
+            name, size = manifest.relative_to(settings.data_dir).as_posix(), size_of(*parts)
+            yield Removable(f"leftovers/{name}", "leftovers", reason, size, NOTHING, False, manifest)
 
 
 def restore_leftovers(settings: Settings) -> Iterator[Removable]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.errors import DatabaseError
-from entail.operations.cleaning import restore_leftovers
+from entail.operations.cleaning import restore_leftovers, vector_leftovers
 from entail.operations.storage import existing_parent
 from entail.progress import ProgressCallback
 from entail.results import versions
@@ -98,6 +98,8 @@ def _data_problems(settings: Settings) -> Iterator[str]:
         yield f"the disk of {folder} has only {free // 2**20} MiB of free space; free some"
     for item in restore_leftovers(settings):
         yield f"{item.path} is left of a backup or restore ({item.what}); `entail clean {item.id}` removes it"
+    for item in vector_leftovers(settings):
+        yield f"vectors in {item.path} are ignored: {item.what}; `entail clean {item.id}` removes them"
 
 
 def _database(

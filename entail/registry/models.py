@@ -195,15 +195,15 @@ def promote(
         loaded = BiEncoder(fetch(resolve(encoder)))
         premise_vectors(premises, loaded, cache_dir=load_settings().vectors_dir, progress=progress)
     _share_model(encoder, revision)
-    with locked_moves() as moves:
+    with locked_moves() as append:
         now = active(corpus, role=role)
         require_unmoved(now.pointer, number)
         if not anyway:  # again: the pointer may have moved meanwhile
             require_no_worse(encoder, revision, now, evaluation)
         present = current_pointer(corpus, role=role)
-        return moves.append(
+        return append(
             Pointer(
-                number=moves.last + 1,
+                number=0,
                 corpus=corpus,
                 encoder=encoder,
                 revision=revision,
@@ -228,7 +228,7 @@ def roll_back(
         PromotionError: If nothing was promoted, the pointer moved since `number`, the model to restore is
             gone, or the pointer cannot be written.
     """
-    with locked_moves() as moves:
+    with locked_moves() as append:
         present = current_pointer(corpus, role=role)
         if present is None:
             scope = f" for {corpus!r}" if corpus else " for all corpora" if role == "retriever" else ""
@@ -240,7 +240,7 @@ def roll_back(
         none = replace(present, encoder=None, revision="", premise_revision="", previous=0, evaluation=None)
         target = list_moves()[-present.previous] if present.previous else none
         now = datetime.now(UTC)
-        return moves.append(replace(target, number=moves.last + 1, by=by, at=now, rolled_back=present.number))
+        return append(replace(target, by=by, at=now, rolled_back=present.number))
 
 
 def card_figures(name: str, now: Active) -> list[FigurePair]:

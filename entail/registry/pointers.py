@@ -1,7 +1,7 @@
 """Pointers to the active models: one record per move, a row each in the database.
 
 Moves are read again after `FRESH` seconds, so that pages and requests can look as often as they like. The
-file `active.json` of earlier versions, and of backups, is read into the database once.
+file `active.json` of earlier versions, and of their backups, is read into the database once.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-import sqlalchemy as sa
 
 from entail.data.stored import parse_as, read_json
 from entail.errors import DatabaseError, PromotionError
 from entail.settings import is_demo, load_settings, refuse_in_demo
 from entail.training.method import Role
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import ACTIVE, add_moves, lock_moves, read_moves
+from entail.trees.store.restoration import ACTIVE
+from entail.trees.store.state import add_moves, lock_moves, open_state, read_moves
 
 FRESH = 1.0
 """Seconds for which moves count as present."""
@@ -106,23 +104,9 @@ def rollback_target(pointer: Pointer) -> Pointer | None:
     return before if before is not None and before.encoder is not None else None
 
 
-class MoveWriter:
-    """Writer of the next moves, while no other process can write one; `last` is the number of the last."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
-        self.last = len(read_moves(connection))
-
-    def append(self, move: Pointer) -> Pointer:
-        """Write one more move."""
-        add_moves(self._connection, {move.number: json.dumps(move.to_json())})
-        self.last = move.number
-        return move
-
-
 @contextlib.contextmanager
-def locked_moves() -> Iterator[MoveWriter]:
-    """Keep other processes from moving a pointer meanwhile; give the writer of moves.
+def locked_moves() -> Iterator[Callable[[Pointer], Pointer]]:
+    """Keep other processes from moving a pointer meanwhile; give what numbers and writes a move.
 
     Raises:
         PromotionError: If the pointers cannot be read or written: they stay as they are.
@@ -133,7 +117,13 @@ def locked_moves() -> Iterator[MoveWriter]:
         with open_state().writing() as connection:
             lock_moves(connection)
             _cache.clear()
-            yield MoveWriter(connection)
+
+            def append(move: Pointer) -> Pointer:
+                move = replace(move, number=1 + len(read_moves(connection)))
+                add_moves(connection, {move.number: json.dumps(move.to_json())})
+                return move
+
+            yield append
     except DatabaseError as error:
         raise PromotionError(f"the active model was not changed: {error}") from error
     finally:

@@ -9,18 +9,13 @@ import shutil
 import subprocess
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from entail.memory import machine_memory
 from entail.results import hardware
 
 _TIMEOUT = 5.0
 _GPU_FIELDS = ("name", "memory.total", "memory.used", "utilization.gpu", "driver_version")
-_CGROUP = Path("/sys/fs/cgroup")
-_MEMORY_LIMITS = (
-    (_CGROUP / "memory.max", _CGROUP / "memory.current"),
-    (_CGROUP / "memory/memory.limit_in_bytes", _CGROUP / "memory/memory.usage_in_bytes"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +55,8 @@ def inspect_machine() -> Machine:
     """Return the state of the machine without loading torch."""
     import psutil
 
-    memory, process, about = psutil.virtual_memory(), psutil.Process(), hardware()
-    total, free = int(memory.total), int(memory.available)
-    limit = _limit()
-    if limit is not None and limit[0] < total:
-        total, free = limit[0], max(0, min(free, limit[0] - limit[1]))
+    process, about = psutil.Process(), hardware()
+    total, free = machine_memory()
     return Machine(
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         cpu=str(about["cpu"]),
@@ -108,11 +100,3 @@ def parse_gpus(output: str) -> tuple[Gpu, ...]:
             share = int(busy) / 100 if busy.isdigit() else None
             gpus.append(Gpu(name, int(total) * 2**20, int(used) * 2**20, share, driver))
     return tuple(gpus)
-
-
-def _limit() -> tuple[int, int] | None:
-    """Return limit and use of the memory of a container, None without a limit."""
-    for most, now in _MEMORY_LIMITS:
-        with contextlib.suppress(OSError, ValueError):
-            return int(most.read_text()), int(now.read_text())
-    return None

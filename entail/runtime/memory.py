@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
-
 from entail.encoders.device import device_name
+from entail.memory import CACHE, size_in_bytes
 from entail.runtime.chains import SCORERS, take_scorer
 from entail.runtime.machine import list_gpus
 from entail.runtime.models import (
@@ -23,7 +22,7 @@ from entail.runtime.models import (
     load_verifier,
     model_cache,
 )
-from entail.runtime.tasks import CACHE, Task, finish, size_in_bytes
+from entail.runtime.tasks import Task, finish
 
 INDEX, JUDGE = "index", "judge"
 """Kinds in memory: an index, and the role of judges; the other kinds are roles, too."""
@@ -60,7 +59,7 @@ def list_residents() -> list[Resident]:
         for encoder in encoders
     ]
     with CACHE.lock:
-        tasks: dict[tuple[str, Any], Task[Any]] = {**CACHE.tasks}
+        tasks: dict[tuple[str, Any], Any] = {**CACHE.entries}
     for (group, key), task in tasks.items():
         if task.value is None:
             continue
@@ -91,28 +90,28 @@ def _measure(value: object, without: Sequence[object]) -> int:
     return 0
 
 
-class MemoryCollector:
-    """Collector of `list_residents`, and of the memory of GPUs, for a registry of `prometheus_client`."""
+_published: set[tuple[str, ...]] = set()
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield the gauges as they are now."""
-        labels = ("kind", "name", "revision", "device", "corpus")
-        size = GaugeMetricFamily("entail_model_bytes", "Bytes of a model or index in memory", labels=labels)
-        since = GaugeMetricFamily("entail_model_loaded_seconds", "Time of loading, since 1970", labels=labels)
-        used = GaugeMetricFamily(
-            "entail_model_used_seconds", "Time of the last use, since 1970", labels=labels
-        )
-        for resident in list_residents():
-            values = [getattr(resident, name) for name in labels]
-            size.add_metric(values, resident.size)
-            since.add_metric(values, resident.since)
-            used.add_metric(values, resident.used)
-        yield from (size, since, used)
-        memory = GaugeMetricFamily("entail_gpu_bytes", "Memory of a GPU", labels=["gpu", "of"])
-        for number, gpu in enumerate(list_gpus()):
-            memory.add_metric([f"{number} {gpu.name}", "used"], gpu.used)
-            memory.add_metric([f"{number} {gpu.name}", "total"], gpu.total)
-        yield memory
+
+def publish_memory() -> None:
+    """Set the metrics of `list_residents`, of this process's memory, and of that of GPUs."""
+    import psutil
+
+    from entail.runtime import metrics
+
+    residents = {tuple(str(getattr(r, name)) for name in metrics.RESIDENT): r for r in list_residents()}
+    for labels in _published - residents.keys():
+        metrics.MODEL_BYTES.labels(*labels).set(0)
+    _published.update(residents)
+    for labels, resident in residents.items():
+        metrics.MODEL_BYTES.labels(*labels).set(resident.size)
+        metrics.MODEL_LOADED.labels(*labels).set(resident.since)
+        metrics.MODEL_USED.labels(*labels).set(resident.used)
+    memory = psutil.Process().memory_full_info()
+    metrics.PROCESS_BYTES.labels(str(os.getpid())).set(getattr(memory, "pss", memory.rss))
+    for number, gpu in enumerate(list_gpus()):
+        metrics.GPU_BYTES.labels(f"{number} {gpu.name}", "used").set(gpu.used)
+        metrics.GPU_BYTES.labels(f"{number} {gpu.name}", "total").set(gpu.total)
 
 
 def load(kind: str, name: str, revision: str) -> None:

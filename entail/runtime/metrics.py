@@ -34,5 +34,30 @@ BATCHES = Histogram(
     buckets=[4**step for step in range(8)],
 )
 
-METRICS = (REQUESTS, SECONDS, IN_PROGRESS, WAITING, BATCHES)
+RESIDENT = ("kind", "name", "revision", "device", "corpus")
+"""Labels of a model or index in memory."""
+
+MODEL_BYTES = Gauge(
+    "entail_model_bytes", "Bytes of a model or index in memory", RESIDENT, multiprocess_mode="livesum"
+)
+MODEL_LOADED = Gauge(
+    "entail_model_loaded_seconds", "Time of loading, since 1970", RESIDENT, multiprocess_mode="livemax"
+)
+MODEL_USED = Gauge(
+    "entail_model_used_seconds", "Time of the last use, since 1970", RESIDENT, multiprocess_mode="livemax"
+)
+
+PROCESS_BYTES = Gauge(
+    "entail_process_bytes",
+    "Memory of a process; what several share counts in equal parts",
+    ["process"],
+    multiprocess_mode="livesum",
+)
+
+GPU_BYTES = Gauge("entail_gpu_bytes", "Memory of a GPU", ["gpu", "of"], multiprocess_mode="livemax")
+
+METRICS = (
+    *(REQUESTS, SECONDS, IN_PROGRESS, WAITING, BATCHES),
+    *(MODEL_BYTES, MODEL_LOADED, MODEL_USED, PROCESS_BYTES, GPU_BYTES),
+)
 """All metrics of the process."""

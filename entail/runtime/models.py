@@ -27,9 +27,10 @@ from entail.index.gaussian import Direction, GaussianIndex
 from entail.index.protocol import PremiseIndex
 from entail.judge.judges import NliJudge
 from entail.judge.steps import StepVerifier
+from entail.memory import CACHE, Cache, size_in_bytes
 from entail.progress import ProgressCallback
 from entail.runtime.batching import Batcher, Lane, current_call, source
-from entail.runtime.tasks import CACHE, Task, TaskGroup, failed, finish
+from entail.runtime.tasks import Task, TaskGroup, failed, finish
 
 SHARED_WORDS = "+bm25"
 """Suffix of an encoder's name for a hybrid with BM25, as in `entail.index.factory`."""
@@ -51,13 +52,15 @@ class SharedEncoder(BiEncoder):
     """The process's copy of an encoder, which encodes texts of several requests over HTTP together.
 
     Pages and the construction of an index bypass its queue, one forward pass at a time. `since` and `used`
-    are the times at which its weights were loaded and last used, in seconds since 1970.
+    are the times at which its weights were loaded and last used, in seconds since 1970; `size_bytes` is the
+    size of its weights, 0 until then.
     """
 
     def __init__(self, encoder: str | EncoderEntry) -> None:
         super().__init__(encoder)
         self.batcher: Batcher[Lane, Floats] = Batcher(self.name)
         self.since = self.used = 0.0
+        self.size_bytes = 0
 
     def encode(
         self,
@@ -86,6 +89,7 @@ class SharedEncoder(BiEncoder):
         towers = super()._loaded()
         self.used = time.time()
         self.since = self.since or self.used
+        self.size_bytes = self.size_bytes or size_in_bytes(towers)
         return towers
 
 
@@ -98,7 +102,7 @@ class ModelCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._encoders: dict[str, tuple[str | None, SharedEncoder]] = {}
+        self._encoders: Cache[str, SharedEncoder] = Cache("encoders")
         self._making: dict[tuple[str, str], threading.Lock] = {}
         self._built: WeakSet[PremiseIndex] = WeakSet()
         self._warmed: set[str] = set()
@@ -151,17 +155,16 @@ class ModelCache:
         """
         entry = resolve(name)
         with self._lock:
-            revision, encoder = self._encoders.get(name, (None, None))
-            if encoder is None or revision != entry.revision:
+            encoder = self._encoders.get(name)
+            if encoder is None or encoder.entry.revision != entry.revision:
                 encoder = SharedEncoder(entry)
-                self._encoders[name] = entry.revision, encoder
+                self._encoders.put(name, encoder, size=0)
             return encoder
 
     @property
     def encoders(self) -> list[SharedEncoder]:
         """Encoders whose weights are in memory."""
-        with self._lock:
-            return [encoder for _, encoder in self._encoders.values() if encoder.loaded]
+        return [encoder for _, encoder in self._encoders.items() if encoder.loaded]
 
     def corpus_name(self, corpus_hash: str) -> str:
         """Return the name of a corpus that has an index."""
@@ -169,8 +172,7 @@ class ModelCache:
 
     def loaded(self, name: str) -> SharedEncoder | None:
         """Return an encoder whose weights are in memory, None if they are not."""
-        with self._lock:
-            _, encoder = self._encoders.get(name, (None, None))
+        encoder = self._encoders.get(name)
         return encoder if encoder is not None and encoder.loaded else None
 
     def cancel(self, corpus_hash: str) -> None:
@@ -181,12 +183,10 @@ class ModelCache:
 
     def release(self, name: str) -> None:
         """Free a model and all values in memory that were made by it; the next use loads it again."""
-        with self._lock:
-            self._encoders.pop(name, None)
         with CACHE.lock:
-            for key, task in list(CACHE.tasks.items()):
-                if task.done.is_set() and _mentions(key, name):
-                    del CACHE.tasks[key]
+            for key, entry in list(CACHE.entries.items()):
+                if entry.is_evictable and _mentions(key[1], name):
+                    del CACHE.entries[key]
         gc.collect()
         give_back_memory()
 

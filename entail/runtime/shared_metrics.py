@@ -20,25 +20,30 @@ def share_metrics() -> None:
 
     Call it before `prometheus_client` is imported. Without a writable folder a process counts for itself.
     """
-    import psutil
-
     with contextlib.suppress(OSError):
         digest = hashlib.sha256(str(load_settings().data_dir).encode()).hexdigest()[:12]
         folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir()) / f"entail-metrics-{digest}")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
             return  # another user made it, who could read and change the figures
-        for file in folder.glob("*.db"):
-            number = file.stem.rpartition("_")[2]
-            if number == str(os.getpid()) or (number.isdigit() and not psutil.pid_exists(int(number))):
-                file.unlink(missing_ok=True)
         os.environ[FOLDER] = str(folder)
+        drop_ended("*.db", own=True)
         atexit.register(_leave, folder)
 
 
+def drop_ended(pattern: str, *, own: bool = False) -> None:
+    """Remove files of ended processes from the folder, and with `own` those of this one."""
+    import psutil
+
+    for file in Path(os.environ[FOLDER]).glob(pattern):
+        number = file.stem.rpartition("_")[2]
+        is_own = own and number == str(os.getpid())
+        if is_own or (number.isdigit() and not psutil.pid_exists(int(number))):
+            file.unlink(missing_ok=True)
+
+
 def _leave(folder: Path) -> None:
-    """Remove the files of this process, and the folder after the last process."""
+    """Remove the files of this process and of its ended workers, and the folder after the last process."""
     with contextlib.suppress(OSError):
-        for file in folder.glob(f"*_{os.getpid()}.db"):
-            file.unlink()
+        drop_ended("*.db", own=True)
         folder.rmdir()

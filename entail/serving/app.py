@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
+from multiprocessing import parent_process
+from multiprocessing.process import BaseProcess
+from typing import Any
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
@@ -13,6 +19,8 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from entail.errors import SettingsError
+from entail.index.shared import prune_shared, share_vectors
+from entail.memory import CACHE
 from entail.serving import routes
 from entail.serving.admission import AccessMiddleware
 from entail.serving.errors import add_error_handlers, error_responses
@@ -79,7 +87,9 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
     return app
 
 
-def serve(*, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = ()) -> None:
+def serve(
+    *, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = (), workers: int = 1
+) -> None:
     """Serve until SIGTERM or Ctrl+C; pending requests are answered first.
 
     Args:
@@ -87,37 +97,67 @@ def serve(*, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] 
         port: Port to listen at; 0 for any free one.
         encoders: Names of the encoders to serve; the first is the default if no encoder is active. By
             default all of the installation.
+        workers: Processes that answer. They share the vectors of large indexes; one that ends is replaced.
 
     Raises:
         SettingsError: If the address is in use or unknown.
         EncoderError: If an encoder cannot be resolved.
     """
     import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
     from entail.encoders.catalogue import resolve
 
     for name in encoders:
         resolve(name)
-    token = load_settings().serve_token
-    if host not in LOOPBACK and token is None:
+    if host not in LOOPBACK and load_settings().serve_token is None:
         _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
+    options: dict[str, Any] = {
+        "factory": True,
+        "http": "h11",
+        "ws": "none",
+        "host": host,
+        "port": port,
+        "access_log": False,
+        "server_header": False,
+        "limit_concurrency": CONNECTIONS,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": 60,
+        "timeout_worker_healthcheck": 60,
+    }
     # uvicorn raises the signal again when it is done, for the handler before its own.
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
-        uvicorn.run(
-            create_app(Service(tuple(encoders) or None), token=token),
-            http="h11",
-            ws="none",
-            host=host,
-            port=port,
-            access_log=False,
-            server_header=False,
-            limit_concurrency=CONNECTIONS,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=60,
-        )
+        if workers == 1:
+            uvicorn.run(partial(_make_app, tuple(encoders)), **options)
+        else:
+            make = partial(_make_worker, tuple(encoders), workers)
+            config = uvicorn.Config(make, **options, workers=workers)
+            Multiprocess(config, [config.bind_socket()]).run()
+            prune_shared()
     except SystemExit:  # raised by uvicorn if it cannot listen
         message = f"expected a free address to listen at, found {host}:{port} in use or unknown"
         raise SettingsError(message) from None
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _make_app(encoders: tuple[str, ...]) -> FastAPI:
+    return create_app(Service(encoders or None), token=load_settings().serve_token)
+
+
+def _make_worker(encoders: tuple[str, ...], workers: int) -> FastAPI:
+    """Return the application of a process among several, which ends with the one that started it.
+
+    Each has an equal part of the bytes that a single process would cache.
+    """
+
+    def follow(parent: BaseProcess) -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    if (parent := parent_process()) is not None:
+        threading.Thread(target=follow, args=(parent,), name="parent", daemon=True).start()
+    share_vectors()
+    CACHE.budget //= workers
+    return _make_app(encoders)

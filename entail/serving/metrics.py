@@ -13,9 +13,9 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from entail.runtime.memory import MemoryCollector
+from entail.runtime.memory import publish_memory
 from entail.runtime.metrics import IN_PROGRESS, METRICS, REQUESTS, SECONDS
-from entail.runtime.shared_metrics import FOLDER
+from entail.runtime.shared_metrics import FOLDER, drop_ended
 from entail.serving.admission import ApiRoute
 from entail.serving.errors import GET_ERRORS, error_responses
 
@@ -23,7 +23,7 @@ monitoring = APIRouter(route_class=ApiRoute, responses=error_responses(*GET_ERRO
 
 
 def collect() -> Iterable[Metric]:
-    """Return the metrics now: requests of all processes of the data folder, memory of this one."""
+    """Return the metrics now, of all processes of the data folder."""
     return _registry().collect()
 
 
@@ -40,12 +40,13 @@ def metrics() -> PlainTextResponse:
 
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
+    publish_memory()
     if FOLDER in os.environ:
+        drop_ended("gauge_live*.db")
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as published
     else:
         for metric in METRICS:
             registry.register(metric)
-    registry.register(MemoryCollector())
     return registry
 
 

@@ -25,6 +25,7 @@ from entail.index.gaussian import Direction
 from entail.index.protocol import PremiseIndex
 from entail.registry.models import active, active_name
 from entail.runtime.batching import Call
+from entail.runtime.memory import publish_memory
 from entail.runtime.models import SharedEncoder, load_reranker, model_cache
 from entail.serving.messages import Limits
 from entail.settings import is_demo
@@ -39,6 +40,9 @@ CATALOGUE_SECONDS = 2.0
 
 RETRY_SECONDS = 30.0
 """Seconds until an encoder that could not be loaded is tried again."""
+
+PUBLISH_SECONDS = 10.0
+"""Seconds between two updates of the metrics of memory, which another process may show."""
 
 _RECENT: deque[tuple[str, str]] = deque(maxlen=200)
 
@@ -97,7 +101,7 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(threads or self._threads, run, work)
 
     def _load(self) -> None:
-        """Load encoders, and again after a failure: a Hub or a disk may be back later."""
+        """Load encoders, again after a failure, which may pass, then publish the memory."""
         while not self._closing.is_set():
             try:
                 for name in (self.default(),) if self._names is None else self._names:
@@ -112,7 +116,9 @@ class Service:
             else:
                 if not self._closing.is_set():
                     self.reason = None
-                return
+                break
+        while not self._closing.wait(PUBLISH_SECONDS):
+            publish_memory()
 
     def entries(self, *, gaussian: bool | None = None) -> dict[str, EncoderEntry]:
         """Return the served encoders by name: all, those of Gaussians (True) or those of points (False)."""

@@ -1,22 +1,17 @@
-"""Progress of a project and agreement on its submitted copies, over the trees that an actor sees."""
+"""Progress of a project, over the trees that an actor sees."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from entail.data.text import fold
-from entail.teams.agreement import ASPECTS, Agreement, Aspect, agreement, similarity
-from entail.teams.judgements import JudgementAgreement, judgement_agreement
 from entail.teams.moves import Piece
 from entail.teams.permissions import require
 from entail.teams.policy import State
-from entail.teams.shapes import Shape
 from entail.teams.work import Work
 from entail.trees.log.event_log import TreeLog
-from entail.trees.log.tree import Tree
 from entail.trees.store.database import Database
 
 IDLE = timedelta(minutes=5)
@@ -40,31 +35,6 @@ class Progress:
     active: Mapping[str, timedelta]
     read_per_accepted: float | None
     hours_left: float | None
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Similarity of two annotators' trees of a hypothesis: by nodes, see `similarity`."""
-
-    number: int
-    first: str
-    second: str
-    similarity: float
-
-
-@dataclass(frozen=True)
-class ProjectAgreement:
-    """Agreement on the copies of a project as they were first submitted.
-
-    Attributes:
-        trees: Agreement on trees, by aspect.
-        candidates: Agreement on candidates that annotators judged both, of equal nodes.
-        pairs: Where they differ: the least similar copies first.
-    """
-
-    trees: Mapping[Aspect, Agreement]
-    candidates: JudgementAgreement
-    pairs: tuple[Pair, ...]
 
 
 def active_time(times: Iterable[datetime]) -> timedelta:
@@ -109,39 +79,6 @@ def measure_progress(database: Database, log: TreeLog, project_id: str, *, actor
         active=active,
         read_per_accepted=shown / accepted if accepted else None,
         hours_left=left * mean.total_seconds() / 3600 if mean is not None else None,
-    )
-
-
-def measure_agreement(database: Database, log: TreeLog, project_id: str, *, actor: str) -> ProjectAgreement:
-    """Return the agreement on a project's copies; `TeamError` if the actor may not oversee it."""
-    view = log.viewed_by(actor)
-    trees: dict[int, dict[str, Tree]] = {}
-    for piece in _pieces(database, project_id, actor):
-        if piece.tree_id is not None and piece.submitted_seq is not None:
-            tree = view.history(piece.tree_id).at(piece.submitted_seq).tree
-            trees.setdefault(piece.id.number, {})[piece.annotator or ""] = tree
-    shapes = {
-        number: {name: Shape.of_tree(tree) for name, tree in copies.items()}
-        for number, copies in trees.items()
-    }
-    groups: dict[Hashable, Sequence[Shape]] = {n: list(copies.values()) for n, copies in shapes.items()}
-    judged: dict[Hashable, dict[str, bool]] = {}
-    for number, copies in trees.items():
-        for name, tree in copies.items():
-            for (_, key), judgement in tree.judgements.items():
-                candidate = (number, fold(judgement.query), key)
-                judged.setdefault(candidate, {})[name] = judgement.accepted
-    pairs = [
-        Pair(number, first, second, similarity(copies[first], copies[second]))
-        for number, copies in shapes.items()
-        for first in copies
-        for second in copies
-        if first < second
-    ]
-    return ProjectAgreement(
-        trees={aspect: agreement(groups, aspect) for aspect in ASPECTS},
-        candidates=judgement_agreement(judged),
-        pairs=tuple(sorted(pairs, key=lambda pair: pair.similarity)),
     )
 
 

@@ -14,10 +14,12 @@ from entail.data.text import fold
 from entail.teams.agreement import ASPECTS, Agreement, Aspect, agreement, similarity
 from entail.teams.judgements import JudgementAgreement, judgement_agreement
 from entail.teams.moves import Piece
+from entail.teams.permissions import require
 from entail.teams.shapes import Shape
 from entail.teams.work import Work
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
+from entail.trees.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,19 @@ class ProjectAgreement:
         }
 
 
-def project_agreement(work: Work, log: TreeLog, project_id: str, *, actor: str) -> ProjectAgreement:
+def measure_agreement(database: Database, log: TreeLog, project_id: str, *, actor: str) -> ProjectAgreement:
     """Return the agreement on the hypotheses of a project whose copies are all submitted.
 
     A copy counts as it was first submitted: a later one was written with the others in sight.
 
     Raises:
-        TeamError: If there is no such project, or the actor may not view it.
+        TeamError: If there is no such project, or the actor may not oversee it.
     """
+    with database.reading() as connection:
+        require(connection, actor, "oversee", project_id)
+    log = log.viewed_by(actor)
     copies: dict[int, list[Piece]] = defaultdict(list)
-    for piece in work.pieces(project_id, actor=actor):
+    for piece in Work(database).pieces(project_id, actor=actor):
         if piece.id.copy:
             copies[piece.id.number].append(piece)
     several = {number: pieces for number, pieces in copies.items() if len(pieces) > 1}
@@ -106,9 +111,8 @@ def project_agreement(work: Work, log: TreeLog, project_id: str, *, actor: str) 
         shapes[number] = [Shape.of_tree(history.tree) for history in histories.values()]
         names = tuple(piece.annotator or "" for piece in pieces)
         for name, history in zip(names, histories.values(), strict=True):
-            for (node, key), judgement in history.tree.judgements.items():
-                sentence = fold(history.tree.nodes[node].text)
-                judged[number, sentence, key][name] = judgement.accepted
+            for (_, key), judgement in history.tree.judgements.items():
+                judged[number, fold(judgement.query), key][name] = judgement.accepted
         for (first, one), (second, other) in combinations(zip(names, shapes[number], strict=True), 2):
             by_pair[min(first, second), max(first, second)].append(similarity(one, other))
         clades, steps, leaves = (_mean(shapes[number], aspect) for aspect in ASPECTS)

@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+_DENSE = 0.8
+"""Share of filled cells from which records are the rows of a table."""
+
 
 def record_page(name: str, record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page of `name`.json."""
     yield f"<!-- Made from {name}.json by `python scripts/lab report {name}`; do not edit. -->"
     if "figures" in record:
-        yield from (f"# {name.replace('_', ' ').capitalize()}", "", "| figure | value |", "| --- | ---: |")
-        yield from (f"| {label} | {value} |" for label, value in _leaves(record["figures"]))
+        yield from (f"# {name.replace('_', ' ').capitalize()}", "")
+        if "finding" in record:
+            yield from (f"**{' '.join(record['finding'])}**", "")
+        yield from _figures(record["figures"])
         yield from ("", run_line(record))
         return
     yield from (f"# {record['title']}", "", f"**{' '.join(record['finding'])}**", "")
@@ -49,6 +54,34 @@ def run_line(run: Mapping[str, Any]) -> str:
     return f"{line}, {run['finished'][:10]}: `{run['command']}`" if "command" in run else line
 
 
+def _figures(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table with a row for each record where these have the same figures, else one of all figures."""
+    records = list(_records(figures))
+    columns = list(dict.fromkeys(name for _, row in records for name in row))
+    if sum(len(row) for _, row in records) < _DENSE * len(records) * len(columns):
+        yield from table(["figure", "value"], _leaves(figures))
+        return
+    single = {name: value for name, value in figures.items() if not isinstance(value, Mapping)}
+    yield from (f"{name.replace('_', ' ')}: {value}  " for name, value in single.items())
+    rows = ([label, *(_text(row.get(name, "")) for name in columns)] for label, row in records)
+    yield from ("", *table(["", *(name.replace("_", " ") for name in columns)], rows))
+
+
+def _records(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the path and content of each mapping whose values are none."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            label = f"{prefix}{name.replace('_', ' ')}"
+            if any(isinstance(inner, Mapping) for inner in value.values()):
+                yield from _records(value, f"{label}, ")
+            else:
+                yield label, value
+
+
+def _text(value: object) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
 def _leaves(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the path of each number or text, and its text."""
     for name, value in figures.items():
@@ -56,4 +89,4 @@ def _leaves(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{label}, ")
         else:
-            yield label, f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+            yield label, _text(value)

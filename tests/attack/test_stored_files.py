@@ -40,9 +40,9 @@ from entail.registry.pointers import Pointer, list_moves
 from entail.settings import load_settings, shipped_models
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.connector import open_state
 from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
+from entail.trees.store.state import open_state
 from tests.attack.bad_files import damages
 from tests.attack.conftest import Tally
 from tests.attack.test_bad_files import EVERY, attempt

@@ -70,3 +70,16 @@ def listed_index() -> type[ListedIndex]:
 @pytest.fixture
 def tree_of() -> Callable[..., ExplanationTree]:
     return make_tree
+
+
+@pytest.fixture
+def list_first(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Give a function that lets every corpus be a large one, of which so many premises are listed."""
+
+    def change(listed: int) -> None:
+        for module in ("index.ranking", "evaluation.retrieval.premises", "evaluation.retrieval.comparison"):
+            monkeypatch.setattr(f"entail.{module}.ALL_SCORED", 1)
+            monkeypatch.setattr(f"entail.{module}.LISTED", listed)
+        monkeypatch.setattr("entail.evaluation.retrieval.split_comparison.ALL_SCORED", 1)
+
+    return change

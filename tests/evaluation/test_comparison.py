@@ -1,10 +1,12 @@
 """Two retrievers on one query, over a corpus small enough to rank by hand."""
 
+from collections.abc import Callable
+
 import pytest
 
 from entail.data.records import Corpus
 from entail.errors import ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.comparison import compare
+from entail.evaluation.retrieval.comparison import compare, comparison_rows
 from tests.evaluation.conftest import ListedIndex
 
 CORPUS = Corpus.of(
@@ -67,3 +69,21 @@ def test_what_authors_decided_stands_beside_what_is_gold() -> None:
     assert rows["ice is cold"] == (True, False)
     assert rows["snow is ice"] == (False, True)
     assert rows["fire is hot"] == (False, None)
+
+
+def test_of_a_large_corpus_the_first_of_both_lists_are_compared(list_first: Callable[[int], None]) -> None:
+    list_first(4)
+    comparison = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=9)
+    assert (comparison.k, comparison.listed) == (3, 3)
+    ranks = {row.premise.text: row.ranks for row in comparison.rows}
+    assert ranks == {
+        "ice is cold": (1, 4),
+        "snow is ice": (2, 1),
+        "fire is hot": (3, 2),
+        "the sun is a star": (4, 3),
+    }
+    cells = {row[0]: row[3:5] for row in comparison_rows(comparison)}
+    assert cells["the sun is a star"] == ("> 3", 3)
+    own = compare("ice  is cold", CORPUS, (LEFT, RIGHT), k=2)
+    assert "ice is cold" not in {row.premise.text for row in own.rows}
+    assert own.side(0)[0].ranks == (1, 1)

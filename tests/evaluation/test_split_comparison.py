@@ -12,8 +12,10 @@ from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.evaluation.retrieval.split_comparison import (
     QueryChange,
     SplitComparison,
+    choose_stops,
     compare_split,
     most_changed,
+    tell,
 )
 
 
@@ -60,6 +62,22 @@ def test_a_premise_that_is_no_candidate_is_never_found_and_named(
     assert change.ranks[0] == (3.0, np.inf)
     assert split.gold.missing == ("elsewhere",)
     assert split.premises(0) == ("a",)
+
+
+def test_of_a_large_corpus_a_premise_beyond_the_list_is_never_found(
+    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any], list_first: Callable[[int], None]
+) -> None:
+    list_first(4)
+    split = compare_split(facts, [solar], indexes, ks=(1, 5))
+    by_query = {change.query: change for change in split.changes["query_excluded"]}
+    assert by_query["h"].ranks == ((3.0, np.inf), (1.0, 2.0))
+    assert by_query["mid"].ranks == ((1.0, 2.0), (2.0, 4.0))
+    assert split.efforts[0].missing == 1
+    assert split.efforts[0].reads == 4 + 2
+    assert split.evaluations[0].to_json()["listed"] == 4
+    (stop, *_) = choose_stops(split, indexes)
+    assert (stop.premise, stop.ranks, stop.before) == ("mid", (np.inf, 2), 3)
+    assert "mid" in tell(stop, split.names)
 
 
 def change(

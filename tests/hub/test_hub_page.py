@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
+from entail.memory import CACHE
 from entail.runtime.models import ModelCache
-from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Create
 from entail.ui.models.hub import HUB_TASKS
 from entail.ui.shared.resources import Workspace, workspace
@@ -156,7 +156,7 @@ def state_of(app: AppTest) -> str:
     state = app.session_state._state.filtered_state
     assert "hub_repo" in state or "hub_data_repo" in state or "hub_pull_repo" in state
     texts = [f"{key}: {value!r}" for key, value in state.items()]
-    texts += [repr((key, vars(task))) for key, task in CACHE.tasks.items()]
+    texts += [repr((key, vars(task))) for key, task in CACHE.entries.items()]
     return "\n".join(texts)
 
 

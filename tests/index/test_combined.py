@@ -137,6 +137,16 @@ def test_a_hybrid_of_vectors_scores_no_premise_in_vain(encoder: Any, monkeypatch
     assert [len(texts) for _, texts in reader.asked] == [9]
 
 
+def test_a_hybrid_of_a_large_corpus_ends_at_its_depth(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = DenseIndex(encoder, LONG, np.stack([encoder.vector(text) for text in LONG.texts]))
+    monkeypatch.setattr(first, "scores", lambda queries: pytest.fail("scored all"))
+    monkeypatch.setattr("entail.index.combined.ALL_SCORED", 100)
+    monkeypatch.setattr("entail.index.combined.DEPTH", 12)
+    monkeypatch.setattr("entail.index.combined.DEEPEST", 50)
+    hybrid = HybridIndex(first, Bm25Index(LONG), weight=9.0)  # so that no list is certain
+    assert len(set(hybrid.search(["w1 fact 7"], k=10).positions[0])) == 10
+
+
 @pytest.mark.parametrize("k", [1, 3, 30, 300])
 def test_a_reranked_search_is_the_ranking_of_its_scores(k: int) -> None:
     index = RerankedIndex(TfidfIndex(LONG), LONG, Longest(), weight=0.01, depth=20)

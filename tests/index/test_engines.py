@@ -1,18 +1,17 @@
 """Engines by name, and what each of them must give, also for the versions of a corpus."""
 
-from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.index.engines import ENGINES, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, VectorIndex, engine_of, has_gpu, load_engine
 from entail.index.flat import VersionedIndex, align
 
 COUNT, DIMENSION = 500, 16
-SPACE = VectorSpace(revision="stub@1", dimension=DIMENSION, count=COUNT)
 VECTORS = np.random.default_rng(0).normal(size=(COUNT, DIMENSION)).astype(np.float32)
 QUERIES = VECTORS[:20] + np.float32(0.1)
 NUMBERS = np.random.default_rng(1).integers(0, 2**64 - 1, COUNT, dtype=np.uint64, endpoint=True)
@@ -20,24 +19,25 @@ NUMBERS = np.random.default_rng(1).integers(0, 2**64 - 1, COUNT, dtype=np.uint64
 
 def test_the_engine_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENTAIL_INDEX", raising=False)
-    assert engine_of(SPACE) is ENGINES["flat"]
-    assert engine_of(_space(1_000_000)) is ENGINES["panorama"]
-    narrow = VectorSpace(revision="stub@1", dimension=3, count=1_000_000)
-    assert engine_of(narrow) is ENGINES["flat"]
+    assert engine_of(_premises(VECTORS)) is load_engine("flat")
+    large = PremiseVectors("stub@1", DIMENSION, np.empty(1_000_000, np.uint64), VECTORS.__getitem__)
+    assert engine_of(large) is load_engine("panorama")
+    narrow = PremiseVectors("stub@1", 3, large.numbers, large.read)
+    assert engine_of(narrow) is load_engine("flat")
     monkeypatch.setenv("ENTAIL_INDEX", "flat")
-    assert engine_of(_space(1_000_000)).name == "flat"
+    assert engine_of(large).name == "flat"
     monkeypatch.setenv("ENTAIL_INDEX", "panorama")
     with pytest.raises(RetrievalError, match="3 numbers"):
         engine_of(narrow)
-    assert engine_of(narrow, exact=True) is ENGINES["flat"]
+    assert engine_of(narrow, exact=True) is load_engine("flat")
     monkeypatch.setenv("ENTAIL_INDEX", "gold")
     with pytest.raises(RetrievalError, match="ENTAIL_INDEX"):
-        engine_of(SPACE)
+        engine_of(_premises(VECTORS))
 
 
 @pytest.mark.parametrize("name", ["flat", "panorama"])
 def test_exact_engines_rank_all_vectors(name: str) -> None:
-    index = ENGINES[name].build(SPACE, NUMBERS, VECTORS.__getitem__, corpus_hash="0" * 16)
+    index = load_engine(name).build(_premises(VECTORS))
     assert isinstance(index, VectorIndex)
     assert index.exact
     hits = index.search(QUERIES, k=7)
@@ -45,15 +45,14 @@ def test_exact_engines_rank_all_vectors(name: str) -> None:
     assert index.search(QUERIES, k=9_999).positions.shape == (20, COUNT)
 
 
-def _space(count: int) -> VectorSpace:
-    return VectorSpace(revision="stub@1", dimension=DIMENSION, count=count)
+def _premises(vectors: np.ndarray, numbers: np.ndarray = NUMBERS) -> PremiseVectors:
+    return PremiseVectors("stub@1", DIMENSION, numbers[: len(vectors)], vectors.__getitem__)
 
 
 def _build(name: str, positions: Any) -> VersionedIndex:
     """Return the index of a version that has some of the premises, by their place in `VECTORS`."""
-    numbers, vectors = NUMBERS[np.asarray(positions)], VECTORS[np.asarray(positions)]
-    digest = sha256(numbers.tobytes()).hexdigest()
-    index = ENGINES[name].build(_space(len(numbers)), numbers, vectors.__getitem__, corpus_hash=digest)
+    at = np.asarray(positions)
+    index = load_engine(name).build(_premises(VECTORS[at], NUMBERS[at]))
     assert isinstance(index, VersionedIndex)
     return index
 
@@ -194,8 +193,8 @@ def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> No
 def test_panorama_ranks_what_float32_cannot_tell_apart() -> None:
     base = VECTORS[:1] + np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * 3e-7
     crowd = np.ascontiguousarray(base, dtype=np.float32)
-    index = ENGINES["panorama"].build(SPACE, NUMBERS, crowd.__getitem__, corpus_hash="0" * 16)
-    scores = crowd @ VECTORS[0]
+    index = load_engine("panorama").build(_premises(crowd))
+    scores = np.einsum("ij,j->i", crowd, VECTORS[0])  # of equal vectors equal ones
     hits = index.search(VECTORS[:1], k=9)
     assert hits.scores[0].tolist() == np.sort(scores)[::-1][:9].tolist()
 
@@ -210,8 +209,93 @@ def test_what_has_little_in_common_is_built() -> None:
 def test_equal_vectors_of_several_parts_are_in_order_of_position() -> None:
     same = np.ones((40, DIMENSION), np.float32)
     numbers = np.arange(40, dtype=np.uint64)
-    index = ENGINES["flat"].build(_space(30), numbers[:30], same.__getitem__, corpus_hash="0" * 16)
+    index = load_engine("flat").build(_premises(same[:30], numbers))
     order = np.concatenate([numbers[1:30], numbers[30:32]])
     version = index.updated(order, same.__getitem__)
     assert version is not None
     assert version.search(same[:1], k=30).positions.tolist() == [list(range(30))]
+
+
+class Gpus:
+    """Stand-in for a copy on GPUs, whose sums are rounded otherwise and whose ties are in any order."""
+
+    def __init__(self, index: Any, options: Any) -> None:
+        assert options.shard
+        self.index, self.searches = index, 0
+
+    def search(self, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        self.searches += 1
+        scores, rows = self.index.search(vectors, k)
+        scores = scores * np.float32(1 + 1e-7)
+        order = np.lexsort((-rows, -np.round(scores, 5)), axis=1)
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> list[Gpus]:
+    copies: list[Gpus] = []
+
+    def copy(index: Any, options: Any) -> Gpus:
+        copies.append(Gpus(index, options))
+        return copies[-1]
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("faiss.get_num_gpus", lambda: 2)
+    monkeypatch.setattr("faiss.GpuMultipleClonerOptions", SimpleNamespace, raising=False)
+    monkeypatch.setattr("faiss.index_cpu_to_all_gpus", copy)
+    monkeypatch.setattr("entail.index.engines.LARGE", 100)
+    monkeypatch.setattr("entail.index.flat.LARGE", 100)
+    return copies
+
+
+def test_a_gpu_gives_the_ranking_of_the_processor(gpus: list[Gpus], monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.concatenate([VECTORS[:300], VECTORS[:200]])  # each of many twice, its ties in any order
+    assert engine_of(_premises(vectors)) is load_engine("flat")
+    index = load_engine("flat").build(_premises(vectors))
+    with monkeypatch.context() as patch:
+        patch.setenv("ENTAIL_DEVICE", "cpu")
+        exact = load_engine("flat").build(_premises(vectors))
+        assert engine_of(_premises(vectors)) is load_engine("panorama")
+    assert len(gpus) == 1
+    for k in (1, 7, 50, COUNT):
+        searches = gpus[0].searches
+        hits, expected = index.search(QUERIES, k=k), exact.search(QUERIES, k=k)
+        assert hits.positions.tolist() == expected.positions.tolist()
+        np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
+        assert gpus[0].searches > searches
+    version = _update(index, np.arange(7, COUNT))  # type: ignore[arg-type]
+    assert version is not None
+    assert version.search(QUERIES, k=3).positions.shape == (20, 3)
+
+
+def test_a_gpu_ranks_what_float32_cannot_tell_apart(gpus: list[Gpus]) -> None:
+    crowd = (VECTORS[:1] + np.random.default_rng(3).normal(size=(COUNT, DIMENSION)) * 3e-7).astype(np.float32)
+    hits = load_engine("flat").build(_premises(crowd)).search(VECTORS[:1], k=9)
+    assert gpus[0].searches == 1
+    np.testing.assert_allclose(hits.scores[0], np.sort(crowd @ VECTORS[0])[::-1][:9], rtol=1e-6)
+
+
+def test_without_room_on_the_gpu_the_processor_searches(
+    gpus: list[Gpus], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(index: Any, options: Any) -> None:
+        raise RuntimeError("cudaMalloc error out of memory")
+
+    monkeypatch.setattr("faiss.index_cpu_to_all_gpus", refuse)
+    hits = load_engine("flat").build(_premises(VECTORS)).search(QUERIES, k=7)
+    assert hits.positions.tolist() == np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :7].tolist()
+    assert "out of memory" in caplog.text
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs an NVIDIA GPU and faiss-gpu")
+def test_an_nvidia_gpu_gives_the_ranking_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(5)
+    vectors = draw.normal(size=(100_000, 384)).astype(np.float32)
+    vectors[50_000:] = vectors[:50_000]  # ties
+    queries = np.ascontiguousarray(vectors[:30] + draw.normal(size=(30, 384)).astype(np.float32))
+    premises = PremiseVectors("stub@1", 384, np.arange(100_000, dtype=np.uint64), vectors.__getitem__)
+    on_gpu = load_engine("flat").build(premises)
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+    exact = load_engine("flat").build(premises)
+    for k in (1, 10, 1000):
+        assert on_gpu.search(queries, k=k).positions.tolist() == exact.search(queries, k=k).positions.tolist()

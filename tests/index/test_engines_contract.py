@@ -3,13 +3,14 @@
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from entail.errors import EntailError, RetrievalError
-from entail.index.engines import ENGINES, Engine, Numbers, VectorIndex, VectorSpace, engine_of
+from entail.index.engines import ENGINES, Engine, Numbers, PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.protocol import Floats, Ints
 from entail.index.vectors import unit
 
@@ -17,7 +18,7 @@ WIDTH = 32
 RECALL = 0.95
 """Least mean recall@10 of an engine that is approximate."""
 
-PREMISES = 3000
+PREMISES = 1000
 
 MILVUS = os.environ.get("ENTAIL_TEST_MILVUS")
 """URL of a Milvus server to test; else it is Milvus Lite, which ignores how widely to search."""
@@ -25,10 +26,17 @@ MILVUS = os.environ.get("ENTAIL_TEST_MILVUS")
 
 def vectors_of(numbers: Numbers) -> Floats:
     """Give a unit vector for each number, the same for the same number, around one of forty centres."""
-    centres = np.random.default_rng(7).normal(size=(40, WIDTH))
-    rows = [centres[n % 40] + 0.9 * np.random.default_rng(n).normal(size=WIDTH) for n in numbers.tolist()]
-    vectors = np.array(rows).reshape(-1, WIDTH)
+    vectors = np.array([vector_of(number) for number in numbers.tolist()]).reshape(-1, WIDTH)
     return unit((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
+
+
+CENTRES = np.random.default_rng(7).normal(size=(40, WIDTH))
+
+
+@cache
+def vector_of(number: int) -> Floats:
+    vector: Floats = CENTRES[number % 40] + 0.9 * np.random.default_rng(number).normal(size=WIDTH)
+    return vector
 
 
 def numbers_of(count: int, *, seed: int = 1) -> Numbers:
@@ -62,20 +70,20 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     """Give each engine that can run here."""
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
     if request.param == "pgvector":
-        pytest.importorskip("pgvector", reason=ENGINES["pgvector"].missing())
+        pytest.importorskip("pgvector", reason=load_engine("pgvector").missing())
         monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("postgres"))
     if request.param == "milvus":
-        pytest.importorskip("pymilvus", reason=ENGINES["milvus"].missing())
+        pytest.importorskip("pymilvus", reason=load_engine("milvus").missing())
         lite = f"{request.getfixturevalue('milvus_folder')}/milvus.db"
         monkeypatch.setenv("ENTAIL_INDEX_URL", MILVUS or lite)
     monkeypatch.setenv("ENTAIL_INDEX", request.param)
-    if missing := ENGINES[request.param].missing():
+    if missing := load_engine(request.param).missing():
         pytest.skip(missing)
-    return engine_of(space(PREMISES))
+    return engine_of(premises(numbers_of(PREMISES)))
 
 
-def space(count: int, *, revision: str = "stub@1", width: int = WIDTH) -> VectorSpace:
-    return VectorSpace(revision=revision, dimension=width, count=count)
+def premises(numbers: Numbers, *, revision: str = "stub@1", read: Reader | None = None) -> PremiseVectors:
+    return PremiseVectors(revision, WIDTH, numbers, read or Reader(numbers))
 
 
 Build = Callable[..., VectorIndex]
@@ -86,12 +94,7 @@ def build(engine: Engine, request: pytest.FixtureRequest) -> Build:
     """Give a function that builds an index, for an encoder revision of this test's own."""
 
     def made(numbers: Numbers, *, revision: str = "", read: Reader | None = None) -> VectorIndex:
-        return engine.build(
-            space(len(numbers), revision=f"{request.node.name} {revision}"),
-            numbers,
-            read or Reader(numbers),
-            corpus_hash=str(hash(numbers.tobytes())),
-        )
+        return engine.build(premises(numbers, revision=f"{request.node.name} {revision}", read=read))
 
     return made
 
@@ -118,7 +121,7 @@ def updated(index: VectorIndex, build: Build, numbers: Numbers) -> VectorIndex:
 
 
 def test_nearest_premises_are_returned_best_first(build: Build) -> None:
-    numbers = numbers_of(PREMISES)
+    numbers = numbers_of(3 * PREMISES)
     assert_near(build(numbers), numbers)
     if not MILVUS and os.environ["ENTAIL_INDEX"] == "milvus":
         pytest.skip("recall of Milvus is tested on a server alone: set ENTAIL_TEST_MILVUS to its URL")
@@ -129,6 +132,14 @@ def test_an_index_says_whether_it_is_exact_and_how_much_memory_it_takes(build: B
     assert isinstance(index, VectorIndex)
     assert index.exact == engine.exact
     assert index.size_bytes > 0
+
+
+def test_vectors_are_read_by_position(build: Build) -> None:
+    numbers = numbers_of(60)
+    index = updated(build(numbers), build, numbers[2:])
+    positions = np.array([40, 3, 3, 0])
+    np.testing.assert_allclose(index.read(positions), vectors_of(numbers[2:][positions]), atol=1e-6)
+    assert index.read(positions[:0]).shape == (0, WIDTH)
 
 
 def test_no_query_gives_no_hits(build: Build) -> None:
@@ -144,7 +155,7 @@ def test_all_premises_are_returned_for_a_larger_k(build: Build) -> None:
 
 def test_a_list_is_never_shorter_than_k(build: Build) -> None:
     """A large part is asked for of a corpus that is a small part of what the engine holds."""
-    build(numbers_of(PREMISES, seed=2))
+    build(numbers_of(3 * PREMISES, seed=2))
     small = numbers_of(300, seed=3)
     hits = build(small).search(vectors_of(numbers_of(4, seed=5)), k=250)
     assert [len(set(row)) for row in hits.positions.tolist()] == [250] * 4
@@ -242,4 +253,4 @@ def test_a_corpus_is_indexed_again_while_it_is_searched(build: Build) -> None:
 def test_an_engine_that_is_not_there_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_INDEX", "no-such-engine")
     with pytest.raises(EntailError, match="flat"):
-        engine_of(space(10))
+        engine_of(premises(numbers_of(10)))

@@ -16,16 +16,16 @@ import psycopg
 from entail.data.records import Corpus
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
 from entail.index.dense import DenseIndex, build_dense
-from entail.index.engines import ENGINES, VectorSpace, engine_of
+from entail.index.engines import PremiseVectors, VectorIndex, engine_of, load_engine
 from entail.index.protocol import Floats, Ints
+from entail.index.ranking import scores_of
 from entail.index.servers import pgvector
-from entail.index.servers.pgvector import PgvectorIndex
+from entail.index.servers.server import ServerIndex
 from entail.index.vectors import PremiseRows, premise_vectors
 
 WIDTH = 8
 NUMBERS = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
 VECTORS = np.random.default_rng(2).normal(size=(300, WIDTH)).astype(np.float32)
-SPACE = VectorSpace(revision="stub@1", dimension=WIDTH, count=len(NUMBERS))
 
 
 def read(positions: Ints) -> Floats:
@@ -51,15 +51,21 @@ def database(url: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-def build(numbers: Any = NUMBERS, **changed: Any) -> PgvectorIndex:
-    index = ENGINES["pgvector"].build(
-        VectorSpace(revision="stub@1", dimension=WIDTH, count=len(numbers)),
-        numbers,
-        changed.get("read", read),
-        corpus_hash="",
-    )
-    assert isinstance(index, PgvectorIndex)
+def premises(numbers: Any = NUMBERS, read: Any = read) -> PremiseVectors:
+    return PremiseVectors("stub@1", WIDTH, numbers, read)
+
+
+def build(numbers: Any = NUMBERS, **changed: Any) -> ServerIndex:
+    index = load_engine("pgvector").build(premises(numbers, **changed))
+    assert isinstance(index, ServerIndex)
     return index
+
+
+def updated(index: ServerIndex, numbers: Any) -> VectorIndex:
+    """Give the index of another version, which pgvector always can."""
+    version = index.updated(numbers, read)
+    assert version is not None
+    return version
 
 
 def reason(error: pytest.ExceptionInfo[IndexEngineError]) -> str:
@@ -97,6 +103,32 @@ def test_a_version_that_is_there_is_not_read_again(url: str) -> None:
     assert build(read=refuse).search(VECTORS[:1], k=3).positions.shape == (1, 3)
 
 
+def test_vectors_that_the_server_has_are_not_encoded_again(url: str, tmp_path: Path, encoder: Any) -> None:
+    corpus = Corpus.of("facts", [f"fact {number}" for number in range(30)])
+    build_dense(encoder, PremiseRows(corpus, encoder, cache_dir=tmp_path / "first"))
+    grown = Corpus.of("facts", [*corpus.texts, "a new fact"])
+    encoder.premises.clear()
+    index = build_dense(encoder, PremiseRows(grown, encoder, cache_dir=tmp_path / "second"))
+    assert encoder.premises == ["a new fact"]
+    assert index.search(["a question"], k=31).positions.shape == (1, 31)
+    expected = encoder.vector("a question") @ premise_vectors(grown, encoder, cache_dir=None).T
+    encoder.premises.clear()
+    np.testing.assert_allclose(index.scores(["a question"])[0], expected, atol=2e-4)
+    near = index.score_positions(["a question"], np.array([[7, 30]]))
+    np.testing.assert_allclose(near[0], expected[[7, 30]], atol=2e-4)
+    assert encoder.premises == []
+
+
+def test_a_server_that_is_down_is_named_before_premises_are_encoded(
+    encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
+    monkeypatch.setenv("ENTAIL_INDEX_URL", "postgresql://ann@127.0.0.1:1/premises")
+    with pytest.raises(IndexEngineError):
+        build_dense(encoder, PremiseRows(Corpus.of("facts", ["a fact"]), encoder, cache_dir=None))
+    assert encoder.premises == []
+
+
 def test_a_corpus_that_grew_meanwhile_continues_its_line(database: psycopg.Connection[Any]) -> None:
     build(NUMBERS[:150])
     build()
@@ -114,8 +146,7 @@ def test_queries_of_another_width_or_without_a_number_are_refused(url: str) -> N
 def test_encoders_of_two_widths_have_their_own_vectors(url: str) -> None:
     build()
     wide = np.random.default_rng(3).normal(size=(200, 2 * WIDTH)).astype(np.float32)
-    space = VectorSpace(revision="stub@1", dimension=2 * WIDTH, count=200)
-    index = ENGINES["pgvector"].build(space, NUMBERS, lambda at: wide[at], corpus_hash="")
+    index = load_engine("pgvector").build(PremiseVectors("stub@1", 2 * WIDTH, NUMBERS, wide.__getitem__))
     assert index.search(100 * wide[:1], k=1).positions.shape == (1, 1)
     assert build().search(VECTORS[:1], k=1).positions.shape == (1, 1)
 
@@ -132,7 +163,7 @@ def test_without_a_url_of_postgresql_the_engine_says_what_to_set(monkeypatch: py
     monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "sqlite:///trees.db")
     with pytest.raises(RetrievalError, match="ENTAIL_INDEX_URL"):
-        engine_of(SPACE)
+        engine_of(premises())
 
 
 def test_an_old_extension_is_refused(database: psycopg.Connection[Any]) -> None:
@@ -193,7 +224,7 @@ def test_an_update_does_not_wait_for_a_long_load(url: str, monkeypatch: pytest.M
 
     build(np.arange(90, dtype=np.uint64), read=update_meanwhile)
     assert reasons == ["slow"]
-    assert index.updated(NUMBERS[1:], read).search(VECTORS[:1], k=5).positions.shape == (1, 5)
+    assert updated(index, NUMBERS[1:]).search(VECTORS[:1], k=5).positions.shape == (1, 5)
 
 
 def test_a_full_disk_leaves_the_versions_before_as_they_were(database: psycopg.Connection[Any]) -> None:
@@ -245,8 +276,7 @@ def test_a_connection_that_the_server_ended_is_replaced(database: psycopg.Connec
 
 def test_two_updates_of_one_version_do_not_mix(url: str) -> None:
     index = build()
-    left = index.updated(np.append(NUMBERS, np.uint64(7)), read)
-    right = index.updated(NUMBERS[10:], read)
+    left, right = updated(index, np.append(NUMBERS, np.uint64(7))), updated(index, NUMBERS[10:])
     whole = [
         sorted(version.search(VECTORS[:1], k=999).positions[0].tolist()) for version in (index, left, right)
     ]
@@ -267,3 +297,16 @@ def test_texts_are_searched_as_without_a_server(url: str, tmp_path: Path, encode
         assert hits.positions.tolist() == exact.positions.tolist()
         np.testing.assert_allclose(hits.scores, exact.scores, atol=2e-4)
         np.testing.assert_allclose(own.scores(queries), expected.scores(queries), atol=2e-4)
+
+
+def test_all_scores_of_a_large_corpus_are_refused(
+    url: str, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = Corpus.of("facts", [f"fact {number}" for number in range(30)])
+    index = build_dense(encoder, PremiseRows(corpus, encoder, cache_dir=None))
+    for module in ("dense", "ranking"):
+        monkeypatch.setattr(f"entail.index.{module}.ALL_SCORED", 20)
+    monkeypatch.setattr("entail.index.ranking.LISTED", 7)
+    with pytest.raises(RetrievalError, match="ENTAIL_INDEX=flat"):
+        index.scores(["a question"])
+    assert np.isfinite(scores_of(index, ["a question", "fact 3"])).sum(axis=1).tolist() == [7, 7]

@@ -13,9 +13,8 @@ from entail.encoders.gaussian.distributions import Gaussians, similarity
 from entail.encoders.gaussian.form import SimilarityKind
 from entail.errors import RetrievalError
 from entail.index.factory import retriever
-from entail.index.gaussian import GaussianIndex, GaussianRows
+from entail.index.gaussian import GaussianIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.vectors import QueryVectors
 from entail.progress import Meter, ProgressCallback
 
 TEXTS = [f"fact number {i}" for i in range(120)]
@@ -51,8 +50,8 @@ class CountingGaussians:
         return self.of(texts)
 
 
-def _index(encoder: CountingGaussians, corpus: Corpus = CORPUS, **options: Any) -> GaussianIndex:
-    return GaussianIndex(encoder, corpus, encoder.of(corpus.texts), **options)
+def _index(encoder: CountingGaussians, corpus: Corpus = CORPUS) -> GaussianIndex:
+    return GaussianIndex(encoder, corpus, encoder.of(corpus.texts))
 
 
 def _expected(encoder: CountingGaussians, query: str, direction: str, corpus: Corpus = CORPUS) -> np.ndarray:
@@ -106,18 +105,17 @@ def test_limits_of_k_and_of_queries(kind: Any) -> None:
     assert small_index.search(["q"], k=3, direction="entailed").positions.tolist() == [[0]]
 
 
-def test_a_query_is_encoded_once_for_all_indexes_that_share_them() -> None:
+def test_a_query_is_encoded_once() -> None:
     encoder = CountingGaussians()
-    queries = QueryVectors(GaussianRows(encoder))
-    _index(encoder, queries=queries).search(["a query"], k=1)
-    _index(encoder, Corpus.of("other", TEXTS[:5]), queries=queries).search(["a  query"], k=1)
+    index = _index(encoder)
+    for query in ("a query", "a  query"):
+        index.search([query], k=1)
     assert encoder.asked == ["a query"]
 
 
 def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     encoder = CountingGaussians()
-    queries = QueryVectors(GaussianRows(encoder))
-    index = retriever("gauss", CORPUS, encoder=encoder, queries=queries, cache_dir=cache_dir)
+    index = retriever("gauss", CORPUS, encoder=encoder, cache_dir=cache_dir)
     assert isinstance(index, GaussianIndex)
     assert encoder.asked == TEXTS
     index.search(QUERIES[:1], k=5)

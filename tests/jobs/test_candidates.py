@@ -1,6 +1,7 @@
 """Comparison of an encoder with the active one."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,14 @@ def test_compare_on(
     trees = tuple(read_trees(grove_files[1]))
     folder = trained("mine")
     promote("tiny", by="Ann", anyway=True)
-    premises = Corpus.of("grove", grove["facts"])
-    all_ = compare_on("mine", premises, trees)
+    compare = partial(
+        compare_on, "mine", premises=lambda: Corpus.of("grove", grove["facts"]), trees=lambda: trees
+    )
+    all_ = compare()
     assert (all_.queries, all_.active.partition("@")[0]) == (16, "tiny")
     first = list(gold_children(trees))[:5]
     write_training_queries(folder, map(premise_key, first))
-    assert compare_on("mine", premises, trees).queries == 11
+    assert compare().queries == 11
 
 
 @pytest.fixture

@@ -30,6 +30,8 @@ from entail.jobs.jobs import Jobs
 from entail.jobs.locks import machine_of
 from entail.jobs.record import EXITS, TODO, Job, Outcome, outcome_of_error, outcome_of_exit
 from entail.jobs.worker import run_job
+from entail.trees.installation.backup import backup, restore
+from entail.trees.store.state import home_of
 from tests.jobs.conftest import fork_child
 from tests.jobs.rows import damage, rewrite, set_status, silence
 
@@ -199,6 +201,22 @@ def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
     lost = jobs.jobs()[0]
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert "elsewhere" in str(lost.status.what)
+
+
+def test_jobs_of_a_backup_go_on_where_it_is_restored(
+    jobs: Jobs, submit: Submit, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, job = run(submit("first")), submit("second")
+    events = jobs.list_events(done.id)
+    backup(tmp_path / "backup.zip")
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "elsewhere"))
+    restore(tmp_path / "backup.zip")
+    restored = Jobs()
+    assert restored.job(done.id) == done
+    assert restored.list_events(done.id) == events
+    assert restored.state.queued_ids(home_of(restored.folder)) == [job.id]
+    run_job(restored.handle(job.id), stopping=lambda: False, spawn=fork_child)
+    assert restored.job(job.id).state == "done"
 
 
 def test_names_are_unique(jobs: Jobs, submit: Submit, run: Run) -> None:

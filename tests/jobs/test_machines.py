@@ -16,11 +16,11 @@ from entail.encoders.catalogue import model_folder, resolve
 from entail.errors import DataError, JobError
 from entail.jobs import child
 from entail.jobs.jobs import Jobs
-from entail.jobs.locks import home_of
 from entail.jobs.record import Job
 from entail.jobs.worker import run_job
 from entail.registry import pointers
 from entail.registry.models import active, promote, roll_back
+from entail.trees.store.state import home_of
 from tests.attack.forks import Fork
 from tests.data.stores import s3_url  # noqa: F401 - fixture
 from tests.jobs.conftest import fork_child

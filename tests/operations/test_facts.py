@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from entail import memory as memory_module
 from entail.cli import main
 from entail.data.records import Corpus
 from entail.errors import DemoError
@@ -29,7 +30,7 @@ TOLD = "NVIDIA H200, 143771, 1024, 37, 580.95.05\nNVIDIA A2, 15356, 0, [N/A], 58
 
 def test_the_machine_and_the_limit_of_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most, now = tmp_path / "most", tmp_path / "now"
-    monkeypatch.setattr(machine_module, "_MEMORY_LIMITS", ((most, now),))
+    monkeypatch.setattr(memory_module, "_MEMORY_LIMITS", ((most, now),))
     machine = inspect_machine()
     assert 0 < machine.memory_free < machine.memory
     assert 10 * 2**20 < machine.process_memory < machine.memory

@@ -24,8 +24,7 @@ from entail.registry.pointers import (
 )
 from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
-from entail.trees.store.connector import open_state
-from entail.trees.store.state import add_moves
+from entail.trees.store.state import add_moves, open_state
 
 PACKAGED = "minilm"
 
@@ -237,8 +236,8 @@ def test_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_roles_share_the_numbers() -> None:
     first = put("one")
-    with locked_moves() as moves:
-        moves.append(replace(first, number=2, encoder="gauss", role="direction"))
+    with locked_moves() as append:
+        assert append(replace(first, encoder="gauss", role="direction")).number == 2
     assert (active().encoder, [move.number for move in list_moves("retriever")]) == ("one", [1])
     assert (history(), list_pointers()) == ((first,), (first,))
     assert put("two").number == 3, "numbers are those of all moves"

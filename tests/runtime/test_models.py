@@ -12,9 +12,9 @@ from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.dense import DenseIndex
 from entail.index.flat import VersionedIndex
+from entail.memory import CACHE
 from entail.runtime import models as models_module
 from entail.runtime.models import INDEXES, ModelCache
-from entail.runtime.tasks import CACHE
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 
@@ -22,7 +22,7 @@ CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
     with CACHE.lock:
-        CACHE.tasks.clear()
+        CACHE.entries.clear()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("CUDA out of memory"), MemoryError()])

@@ -1,6 +1,8 @@
 """The task cache: made once, shared, bounded in bytes."""
 
+import gc
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,8 +10,9 @@ import numpy as np
 import pytest
 
 from entail.errors import EntailError
+from entail.memory import CACHE, Cache, size_in_bytes
 from entail.progress import Meter, Progress, ProgressCallback
-from entail.runtime.tasks import CACHE, Task, TaskGroup, finish, size_in_bytes
+from entail.runtime.tasks import Task, TaskGroup, finish
 
 GROUP = TaskGroup("one", failure="no luck")
 
@@ -27,7 +30,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def start(budget: int) -> None:
         monkeypatch.setattr(CACHE, "budget", budget)
-        CACHE.tasks.clear()
+        CACHE.entries.clear()
 
     start(10**9)
     return start
@@ -141,7 +144,7 @@ def test_groups_share_the_cache_and_not_their_keys() -> None:
     other = TaskGroup("other", failure="no")
     sized("a", 1)
     assert other.get_or_start("a", lambda _: 2, wait=5).value == 2
-    assert len(CACHE.tasks) == 2
+    assert len(CACHE.entries) == 2
     GROUP.drop("a", "b")
     assert GROUP.peek("a") is None
     assert [task.value for task in other.tasks().values()] == [2]
@@ -156,3 +159,41 @@ def test_sizes_are_close_to_what_is_held() -> None:
     assert size_in_bytes({"rows": vectors, "about": Sized(50)}) == pytest.approx(vectors.nbytes, rel=0.01)
     rows = ["x" * 1000 + str(n) for n in range(10_000)]
     assert size_in_bytes(rows) == pytest.approx(10_000 * 1060, rel=0.1)
+
+
+def test_values_of_all_kinds_share_the_bound(limit: Callable[[int], None]) -> None:
+    limit(100_000)
+    first, second = Cache[str, Sized]("first"), Cache[str, Sized]("first")
+    first.put("a", Sized(40_000))
+    second.put("a", Sized(30_000))
+    assert first.get("a") == Sized(40_000), "two owners share no keys"
+    sized("task", 40_000)
+    assert second.get("a") is None, "the least recently used of all"
+    assert [key for key, _ in first.items()] == ["a"]
+    usage = {row.kind: row for row in CACHE.usage()}
+    assert usage["first"].bytes == pytest.approx(40_000, abs=2_000)
+    assert (usage["first"].entries, usage["first"].hits, usage["first"].misses) == (1, 1, 1)
+    assert usage["one"].entries == 1
+    del first
+    gc.collect()
+    sized("other", 1)
+    assert "first" not in {row.kind for row in CACHE.usage()}
+
+
+@dataclass
+class Growing:
+    """A value that is loaded and used after it was put."""
+
+    size_bytes: int = 0
+    used: float = 0.0
+
+
+def test_a_value_that_grows_counts_as_it_is(limit: Callable[[int], None]) -> None:
+    limit(100_000)
+    cache = Cache[str, Growing]("growing")
+    cache.put("a", value := Growing(), size=0)
+    sized("task", 40_000)
+    value.size_bytes, value.used = 90_000, time.time() + 1
+    sized("small", 1)
+    assert keys() == ["small"], "used later than the task"
+    assert cache.get("a") is value

@@ -21,10 +21,10 @@ import uvicorn
 from fastapi import APIRouter, FastAPI
 
 from entail.data.records import Corpus
+from entail.memory import CACHE
 from entail.runtime import models
 from entail.runtime.batching import Lane
 from entail.runtime.models import SharedEncoder, model_cache
-from entail.runtime.tasks import CACHE
 from entail.serving.app import create_app
 from entail.serving.messages import Limits
 from entail.serving.service import Service
@@ -189,7 +189,7 @@ def serve(
 ) -> Iterator[Callable[..., Served]]:
     """Return what starts a server of `tiny` and the corpus `grove`; it is ready unless `ready=False`."""
     with CACHE.lock:  # of an earlier test, whose models had the same names
-        CACHE.tasks.clear()
+        CACHE.entries.clear()
     model_cache.cache_clear()
     monkeypatch.setattr(models, "SharedEncoder", HeldEncoder)
     monkeypatch.setenv("ENTAIL_DEVICE", "cpu")

@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from entail.data.records import Premise
 from entail.errors import TeamError
 from entail.teams.moves import Piece
-from entail.teams.progress import measure_agreement, measure_progress
+from entail.teams.progress import measure_progress
+from entail.teams.report import measure_agreement
 from entail.trees.log.acts import Accept, Conclude, Evidence, Reject, ShownCandidate
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
@@ -67,13 +68,15 @@ def test_agreement_is_on_what_was_first_submitted(team: Team) -> None:
             team.log.act(piece.tree_id or "", act, author=name, base=6)
         team.work.move(piece.id, "submit", actor=name)
     result = measure_agreement(team.database, team.log, project.id, actor="Rita")
-    assert [(pair.number, pair.first, pair.second) for pair in result.pairs] == [
-        (2, "Ann", "Bob"),
-        (1, "Ann", "Bob"),
+    assert [(row.number, row.annotators) for row in result.hypotheses] == [
+        (2, ("Ann", "Bob")),
+        (1, ("Ann", "Bob")),
     ]
-    assert [pair.similarity for pair in result.pairs] == [pytest.approx(6 / 8), 1]
+    assert [row.similarity for row in result.hypotheses] == [pytest.approx(6 / 8), 1]
+    (pair,) = result.pairs
+    assert (pair.first, pair.second, pair.hypotheses) == ("Ann", "Bob", 2)
     assert result.trees["clades"].hypotheses == 2
-    assert (result.candidates.n, result.candidates.complete) == (10, 10)
+    assert (result.judgements.n, result.judgements.complete) == (10, 10)
     piece = pieces["Ann", 1]
     team.work.move(piece.id, "send back", actor="Rita", reason="?")
     team.write(piece, "more")

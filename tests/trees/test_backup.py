@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import signal
@@ -22,6 +23,7 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, EntailError, FormatError
 from entail.progress import Progress
+from entail.registry import pointers
 from entail.registry.models import promote
 from entail.registry.pointers import list_moves
 from entail.trees.installation import backup as backup_module
@@ -33,10 +35,9 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
-from entail.trees.store.connector import open_state
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.state import JobRow
+from entail.trees.store.state import JobRow, State, add_moves
 from tests.trees.conftest import damage
 
 ICE = Premise("ice is cold", "u1")
@@ -155,8 +156,9 @@ def test_all_of_it_comes_back(
 
 
 def test_models_and_the_active_ones_are_carried_without_vectors(
-    own_data_folder: Path, tmp_path: Path
+    own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pointers, "FRESH", 0.0)
     folder = own_data_folder / "models" / "mine"
     for name in ("models/mine/adapter.safetensors", "models/mine/deep/a:b ä.md", "vectors/r/x/vectors.npy"):
         path = own_data_folder / name
@@ -168,23 +170,74 @@ def test_models_and_the_active_ones_are_carried_without_vectors(
     promote("minilm", by="Ann", anyway=True)
     moved = list_moves()
     open_database().close()
-    assert backup(tmp_path / "b.zip").models == 3
+    assert backup(tmp_path / "b.zip").models == 2
     shutil.rmtree(own_data_folder)
-    assert restore(tmp_path / "b.zip").models == 3
+    assert restore(tmp_path / "b.zip").models == 2
     files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     assert files == ["adapter.safetensors", "deep/a:b ä.md"]
     assert (folder / files[-1]).read_bytes() == f"models/mine/{files[-1]}".encode() * 100_000
     assert not (own_data_folder / "vectors").exists()
     assert list_moves() == moved
     promote("aeenc-minilm", by="Bob", anyway=True)
-    spec = JobRow("20260101-000000-abcdef", "mine", False, "done", datetime.now(UTC), "{}", "{}")
-    assert open_state().add_job(spec)
     replaced = restore(tmp_path / "b.zip", replace=True)
-    assert open_state().job_ids() == [spec.id], "jobs are in no backup, and stay"
     assert list_moves() == moved
     assert replaced.before is not None
     restore(replaced.before, replace=True)
     assert [move.by for move in list_moves()] == ["Bob", "Ann"]
+
+
+JOB = JobRow("20260101-000000-abcdef", "mine", True, "running", datetime.now(UTC), "{}", "{}", attempt=1)
+
+
+def with_jobs(url: str) -> dict[str, Any]:
+    """Give a database a job with events, and a move of the active models; return what it has of them."""
+    state = State(url)
+    state.add_job(JOB, ["begin", "step"])
+    with state.writing() as connection:
+        add_moves(connection, {1: "move"})
+    state.write_worker("m", "worker")
+    return jobs_of(url)
+
+
+def jobs_of(url: str) -> dict[str, Any]:
+    state = State(url)
+    rows = [dataclasses.replace(row, silence=0.0) for row in state.jobs()]
+    return {"jobs": rows, "events": state.events(JOB.id), "moves": state.moves()}
+
+
+def test_jobs_come_back_with_their_events_and_the_moves_of_active_models(
+    filled: str, blank_url: str, tmp_path: Path
+) -> None:
+    before = with_jobs(filled)
+    assert backup(tmp_path / "b.zip", url=filled).rows["job_events"] == 2
+    open_database(blank_url).close()
+    State(blank_url).write_worker("alive", "worker")
+    restore(tmp_path / "b.zip", url=blank_url)
+    assert jobs_of(blank_url) == before
+    assert State(blank_url).workers() == []
+    State(blank_url).delete_job(JOB.id)
+    restore(tmp_path / "b.zip", url=blank_url, replace=True)
+    assert jobs_of(blank_url) == before
+
+
+def test_jobs_stay_where_the_backup_is_of_a_version_without_them(
+    saved: Path, blank_url: str, tmp_path: Path
+) -> None:
+    open_database(blank_url).close()
+    before = with_jobs(blank_url)
+
+    def earlier(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        manifest["revision"] = "0006"
+        for table in schema.SINCE_0007:
+            del parts[f"tables/{table.name}.jsonl"]
+
+    rewrite(saved, earlier)
+    restore(saved, url=blank_url, replace=True)
+    assert jobs_of(blank_url) == before
+    moves = {"format": 1, "moves": []}
+    rewrite(saved, lambda parts, _: parts.update({"models/active.json": json.dumps(moves).encode()}))
+    restore(saved, url=blank_url, replace=True)
+    assert jobs_of(blank_url) == before | {"moves": []}, "its file of moves replaces them"
 
 
 def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.database import Database, open_database, sqlite_file
+from tests.attack.forks import Fork
 from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---
@@ -116,6 +119,24 @@ def test_a_locked_database_can_be_read_and_written_later(tmp_path: Path, writer:
     assert log.history(tree).seq == 1, "reading goes on"
     writer.execute("ROLLBACK")
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
+
+
+def write_acts(url: str, author: str, count: int) -> None:
+    with closing(open_database(url)) as database:
+        for number in range(count):
+            TreeLog(database).create(Create(hypothesis=f"{number} by {author}"), author=author)
+
+
+def test_of_twenty_writers_all_wait_and_none_is_refused(tmp_path: Path) -> None:
+    url, count = f"sqlite:///{tmp_path / 'x.db'}", 25
+    open_database(url).close()
+    authors = [f"author {number}" for number in range(20)]
+    processes = [Fork(lambda _, name=name: write_acts(url, name, count)) for name in authors[:10]]
+    at_once(lambda name: write_acts(url, name, count), authors[10:])
+    assert [process.join()[1] for process in processes] == [0] * len(processes)
+    with closing(open_database(url)) as database:
+        acts = Counter(tree.created_by for tree in TreeLog(database).trees())
+    assert acts == dict.fromkeys(authors, count)
 
 
 def test_presence_and_a_new_name_are_given_up_while_it_is_locked(

@@ -7,6 +7,8 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from entail.trees.store.database import Database, open_database
 from entail.trees.store.migrations import MIGRATIONS, schema_revision
 from entail.trees.store.schema import REVISION
 from entail.trees.store.search import INDEX
+from entail.trees.store.state import JobRow, State
 from tests.trees.conftest import fill_database
 
 
@@ -67,6 +70,22 @@ def test_an_older_database_is_migrated_or_if_that_fails_left(
         assert schema_revision(connection) == f"{int(REVISION) + 1:04}"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
+
+
+def test_jobs_that_had_tables_of_another_version_stay(blank_url: str) -> None:
+    row = JobRow(
+        "20260101-000000-abcdef", "mine", True, "queued", datetime(2026, 1, 1, tzinfo=UTC), "{}", "{}"
+    )
+    assert State(blank_url).add_job(row, ["begin"])
+    with closing(open_database(blank_url)) as database, database.writing() as connection:
+        connection.execute(sa.text("CREATE TABLE state_version (version INTEGER PRIMARY KEY)"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0006'"))
+    state = State(blank_url)
+    assert [job.id for job in state.jobs()] == [row.id]
+    assert state.events(row.id) == [(1, "begin")]
+    assert not state.add_job(replace(row, id="other")), "names of open jobs are unique"
+    with closing(open_database(blank_url)) as database, database.reading() as connection:
+        assert not sa.inspect(connection).has_table("state_version")
 
 
 # --- keys of composed texts (0005) ---

@@ -9,9 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DatabaseError
-from entail.trees.store.connector import DatabaseState
 from entail.trees.store.database import open_database
-from entail.trees.store.state import JobRow, State, add_moves, lock_moves, read_moves
+from entail.trees.store.state import JobRow, State, add_moves, adopt_jobs, home_of, lock_moves, read_moves
 from tests.trees.conftest import at_once
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,13 +19,13 @@ ROW = JobRow("20260101-000000-abcdef", "mine", True, "queued", NOW, "{}", "statu
 
 @pytest.fixture
 def state(blank_url: str) -> Iterator[State]:
-    state = DatabaseState(blank_url)
+    state = State(blank_url)
     yield state
     state.close()
 
 
 def test_reading_makes_nothing(tmp_path: Path) -> None:
-    state = DatabaseState(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
+    state = State(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
     assert (state.jobs(), state.moves(), state.workers(), state.events("x")) == ([], [], [], [])
     assert list(tmp_path.iterdir()) == []
     assert state.add_job(ROW)
@@ -35,11 +34,15 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     state.close()
 
 
+def claim(state: State, row: JobRow, machine: str) -> bool:
+    return state.change_job(row, beats=True, state="running", attempt=1, machine=machine)
+
+
 def test_one_of_many_gets_a_job_and_a_name(state: State) -> None:
     assert sum(at_once(lambda n: state.add_job(replace(ROW, id=f"job {n}")), range(6))) == 1
     (row,) = state.jobs()
-    assert sum(at_once(lambda n: state.claim_job(row, state="running", attempt=1, machine=n), "abcdef")) == 1
-    assert not state.claim_job(row, state="running", attempt=1, machine="g")
+    assert sum(at_once(lambda n: claim(state, row, n), "abcdef")) == 1
+    assert not claim(state, row, "g")
     claimed = state.job(row.id)
     assert claimed is not None
     assert claimed.machine in "abcdef"
@@ -64,7 +67,7 @@ def test_a_change_needs_the_status_that_it_was_decided_on(state: State) -> None:
 def test_only_the_lease_writes(state: State) -> None:
     state.add_job(ROW)
     assert not state.beat(ROW.id, 1)
-    assert state.claim_job(ROW, state="running", attempt=1, machine="a")
+    assert claim(state, ROW, "a")
     assert state.beat(ROW.id, 1)
     assert state.write_attempt(ROW.id, 1, progress="half")
     for attempt, content in ((1, "one"), (2, "of nobody"), (1, "two")):
@@ -111,10 +114,24 @@ def test_workers(state: State) -> None:
 def test_tables_of_a_newer_version_are_refused(state: State, blank_url: str) -> None:
     state.add_job(ROW)
     with state.writing() as connection:
-        connection.execute(sa.text("UPDATE state_version SET version = 99"))
-    newer = DatabaseState(blank_url)
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    newer = State(blank_url)
     with pytest.raises(DatabaseError, match="newer"):
         newer.jobs()
     with pytest.raises(DatabaseError, match="newer"):
         newer.add_job(ROW)
     newer.close()
+
+
+def test_restored_jobs_of_another_folder_are_of_this_one(state: State, tmp_path: Path) -> None:
+    state.write_worker("m", "old")
+    for number, home in enumerate(["gone", None]):
+        state.add_job(replace(ROW, id=f"{number}", name=f"{number}", home=home))
+    with state.writing() as connection:
+        adopt_jobs(connection, tmp_path)
+    own = home_of(tmp_path)
+    assert (state.queued_ids(own), state.queued_ids("gone"), state.workers()) == (["0", "1"], ["1"], [])
+    state.add_job(replace(ROW, id="2", name="2", home="elsewhere"))
+    with state.writing() as connection:
+        adopt_jobs(connection, tmp_path)
+    assert state.queued_ids(own) == ["0", "1"], "machines that share a database keep their own"

@@ -146,13 +146,6 @@ def test_another_process_changes_a_corpus(store: CorpusStore, facts: CorpusInfo,
     assert store.corpus(facts.id, version=2).premises[:3] == (ICE, FIRE, SNOW)
 
 
-def test_a_premise_is_read_by_its_key(store: CorpusStore, facts: CorpusInfo) -> None:
-    store.retire(facts.id, [FIRE.key], author="Ann")
-    assert [store.premise(facts.id, premise.key) for premise in (ICE, FIRE)] == [ICE, FIRE]
-    with pytest.raises(CorpusError):
-        store.premise(facts.id, SNOW.key)
-
-
 def find(store: CorpusStore, corpus_id: str, words: str, column: str = TEXT) -> list[str]:
     """Return the texts of a search, and check their count."""
     premises, count = store.find_premises(corpus_id, words, column=column, limit=10)

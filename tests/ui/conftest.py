@@ -15,12 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
+from entail.memory import CACHE
 from entail.runtime.models import INDEXES, ModelCache, model_cache
-from entail.runtime.tasks import CACHE, COMPARISONS, Task
+from entail.runtime.tasks import COMPARISONS, Task
 from entail.training import method
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
-from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
 from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
@@ -168,14 +168,14 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     model_cache.cache_clear()
     st.cache_data.clear()
     with CACHE.lock:  # a page of an earlier test may still load something behind it
-        CACHE.tasks.clear()
-        CACHE.tasks.update(_SHARED_TASKS)
+        CACHE.entries.clear()
+        CACHE.entries.update(_SHARED_TASKS)
     stores = workspace()
     yield stores
     with CACHE.lock:
         _SHARED_TASKS.update(
             (key, task)
-            for key, task in CACHE.tasks.items()
+            for key, task in CACHE.entries.items()
             if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
         )
     stores.database.engine.dispose()
@@ -185,13 +185,15 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def writer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+def writer(shared: Workspace) -> Iterator[sqlite3.Connection]:
     """Give another process's connection, which locks by BEGIN IMMEDIATE; acts then give up at once."""
-    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
     assert shared.database.file is not None
+    wait_seconds = shared.database.wait_seconds
+    object.__setattr__(shared.database, "wait_seconds", 0.02)
     other = sqlite3.connect(shared.database.file, isolation_level=None)
     yield other
     other.close()
+    object.__setattr__(shared.database, "wait_seconds", wait_seconds)
 
 
 def new_app() -> AppTest:

@@ -30,7 +30,7 @@ def end(job: Job, outcome: Callable[[JobHandle, int], Outcome]) -> Job:
     """Return a job after a worker ran a training with this outcome."""
 
     def spawn(folder: JobHandle, attempt: int, lock: int, pipe: int) -> EndedProcess:
-        folder.write_outcome(outcome(folder, attempt))
+        folder.write_attempt(outcome=outcome(folder, attempt).to_json())
         return EndedProcess()
 
     run_job(jobs().handle(job.id), stopping=lambda: False, spawn=spawn)

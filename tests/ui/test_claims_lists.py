@@ -10,7 +10,8 @@ from entail.data.records import Corpus
 from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages import pool as claims_pool
 from entail.evaluation.passages.pool import PassageLists, PassageScore, Pool, read_pool, search_wordings
-from entail.index.protocol import Floats, Manifest
+from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.ranking import top_k
 from entail.ui.claims.passages import overview
 
 
@@ -25,6 +26,9 @@ class FakeIndex:
     def scores(self, queries: Sequence[str]) -> Floats:
         assert list(queries) == ["Who?", "Somebody."]
         return self._scores
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        return top_k(self.scores(queries), k)
 
 
 PASSAGES = Corpus.of("four", ["p0", "p1", "p2", "=p3"])
@@ -53,6 +57,15 @@ def test_four_lists() -> None:
     golds = [rankings.first_gold(key) for key in rankings.positions]
     assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
     assert rankings.all_positions == (0, 1, 3, 2)
+
+
+def test_of_many_passages_those_beyond_the_lists_are_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.index.ranking.ALL_SCORED", 3)
+    monkeypatch.setattr("entail.index.ranking.LISTED", 2)
+    rankings = lists(k=4)
+    assert rankings.positions[0, "question"] == (0, 1)
+    golds = [rankings.first_gold(key) for key in rankings.positions]
+    assert golds == [0, 2, 0, 0]
 
 
 def test_the_overview_of_the_lists() -> None:

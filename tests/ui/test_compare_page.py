@@ -11,6 +11,7 @@ from entail.data.bundled import held_out_trees, sample_trees
 from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
 from entail.encoders.training_queries import training_queries_of
+from entail.memory import CACHE
 from entail.trees.installation.seed import HELD_OUT_ID
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.replay import CREATED
@@ -66,7 +67,8 @@ def test_an_edited_example_changes_no_figure(app: AppTest, shared: Workspace) ->
     added = shared.corpora.corpus(corpus.id).premises[0]
     shared.log.act(tree_id, Accept(node="n1", premise=added), author="Ada", base=1)
     reference_premises.clear()
-    stored_trees.clear()
+    with CACHE.lock:
+        CACHE.entries.clear()
     assert reference_premises(corpus.id) == premises
     assert stored_trees(tuple(versions)) == before
     assert stored_trees(((tree_id, 2),)) != before[:1]

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
     pages: list[AppTest] = []
 
     def look(folder: JobHandle, attempt: int) -> Outcome:
-        folder.write_progress(Progress(5, 10, 1.0, "wandering", "steps"))
+        folder.write_attempt(progress=asdict(Progress(5, 10, 1.0, "wandering", "steps")))
         folder.log.write_text("a library says something\n", encoding="utf-8")
         event = step(1, 0.1, loss=2.0, active=0.5) | {"at": 1.0, "attempt": 1, "memory": {"gpu": 2**20}}
         folder.add_events([json.dumps(event)])

@@ -116,7 +116,7 @@ def test_a_failed_comparison_is_repeated_and_one_on_training_examples_is_no_reas
     write_training_queries(tiny_home / "mine", map(premise_key, claims))
     app = opened(app)
     with monkeypatch.context() as broken:
-        broken.setattr("entail.jobs.candidates.compare_on", fail)
+        broken.setattr("entail.jobs.candidates.compare_with_active", fail)
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
     app = press(app, "Compare")

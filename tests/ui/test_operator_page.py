@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.memory import CACHE
 from entail.ui.frame import sign_in
 from entail.ui.operator.views import CHECKS
 from entail.ui.shared.resources import Workspace, jobs
@@ -45,10 +46,13 @@ def finished(app: AppTest, button: str, name: str) -> AppTest:
     return app.run()
 
 
-def test_the_machine_and_the_check_of_the_doctor(show: Any) -> None:
+def test_the_machine_and_the_check_of_the_doctor(show: Any, shared: Workspace) -> None:
+    assert shared.log.history(shared.log.trees(examples=True)[0].id)
     app = show("Machine")
-    usage, versions = (table.value for table in app.dataframe)
-    assert "can be rebuilt" in usage
+    disk, memory, versions = (table.value for table in app.dataframe)
+    assert "can be rebuilt" in disk
+    assert {"kind", "bytes", "entries", "hits", "misses"} <= set(memory)
+    assert CACHE.usage()[0].kind in set(memory["kind"])
     assert {"entail", "python", "streamlit", "torch"} <= set(versions["package"])
     app = finished(app, "check_health", "health")
     assert [len(app.success), len(app.error)] == [1, 0]

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
+from entail.memory import CACHE
 from entail.runtime.chains import SCORERS
-from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import models as models_module
@@ -46,7 +46,7 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True) -> Suggester:
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     with CACHE.lock:
-        CACHE.tasks.clear()
+        CACHE.entries.clear()
     SCORERS.get_or_start(("mine", "mine@1"), make, wait=10 if loaded else 0)
     return Suggester("mine", "mine@1")
 

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
+from entail.memory import CACHE
 from entail.registry.models import promote, roll_back
-from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import ACTIVE, RERANKS_KEY, ranking_of, selected_retriever
@@ -203,7 +203,7 @@ def test_the_page_re_ranks_by_a_real_reranker(
 ) -> None:
     write_reranker("reader", depth=12)
     with CACHE.lock:
-        CACHE.tasks.clear()
+        CACHE.entries.clear()
     app = on_tree(app, claim_page.summary.id)
     retrieved = [button.key for button in buttons(app, "accept-")]
     app = settled(app.toggle(key=RERANKS_KEY).set_value(True).run())

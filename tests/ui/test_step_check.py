@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.judge.steps import StepVerdict
-from entail.runtime.tasks import CACHE
+from entail.memory import CACHE
 from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import current_check, describe_step, explain_step
@@ -41,7 +41,7 @@ class Verifier:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that makes a check of steps available to the app."""
-    CACHE.tasks.clear()
+    CACHE.entries.clear()
 
     def put(verdict: Callable[..., StepVerdict]) -> None:
         monkeypatch.setattr("entail.ui.trees.models.list_verifiers", lambda: ["mine"])

@@ -21,7 +21,7 @@ from entail.data.stored import read_json
 from entail.data.text import fold
 from entail.errors import EvaluationError, FormatError
 from entail.index.protocol import Floats, PremiseIndex
-from entail.index.ranking import top_k
+from entail.index.ranking import scores_of, top_k
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.ranking import ranks_of
 
@@ -232,6 +232,8 @@ def search_wordings(
 ) -> PassageLists:
     """Search with both retrievers for both wordings; lexical ones do not find passages without a common word.
 
+    In a large corpus passages beyond the first of `scores_of` are not found either.
+
     Raises:
         RetrievalError: If question or claim is empty.
         EncoderError: If an encoder cannot be loaded.
@@ -239,7 +241,7 @@ def search_wordings(
     scores: dict[ListKey, Floats] = {}
     for number, index in enumerate(indexes):
         is_lexical = index.manifest.dimension == 0
-        for wording, row in zip(WORDINGS, index.scores([question, claim]), strict=True):
+        for wording, row in zip(WORDINGS, scores_of(index, [question, claim]), strict=True):
             scores[number, wording] = np.where(row > 0, row, -np.inf) if is_lexical else row
     best = {key: top_k(row[None], k).positions[0].tolist() for key, row in scores.items()}
     lists = {key: tuple(at for at in best[key] if np.isfinite(row[at])) for key, row in scores.items()}

@@ -17,6 +17,7 @@ from entail.data.text import fold
 from entail.errors import RetrievalError
 from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import Floats, PremiseIndex
+from entail.index.ranking import ALL_SCORED, LISTED, scores_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,18 @@ class ComparedPremise:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of two retrievers for one query: the first k premises of either, by best rank."""
+    """Comparison of two retrievers for one query: the first k premises of either, by best rank.
+
+    Attributes:
+        listed: Depth of the rankings of a large corpus: a premise beyond it has the rank `listed + 1` and no
+            score; None where all are ranked.
+    """
 
     query: str
     names: tuple[str, str]
     k: int
     rows: tuple[ComparedPremise, ...]
+    listed: int | None = None
 
     def side(self, which: int) -> tuple[ComparedPremise, ...]:
         """Return the first k of one retriever (0 or 1), best first."""
@@ -102,7 +109,7 @@ def compare(
         query: The text to search with.
         corpus: Corpus of both indexes.
         indexes: The two retrievers.
-        k: Depth of the comparison, at most the size of the corpus.
+        k: Depth of the comparison, at most the size of the corpus, or `LISTED` - 1 in a large one.
         gold: Folded texts of premises known to explain the query; empty if unknown.
         decisions: Folded text -> whether authors accepted it as a premise of the query.
 
@@ -116,9 +123,10 @@ def compare(
     for index in indexes:
         require_same_corpus(corpus, index)
     own = corpus.position(query)
-    scores = [index.scores([query])[0] for index in indexes]
-    first, second = (_ranks(column, own) for column in scores)
-    depth = min(k, len(corpus) - (own is not None))
+    scores = [scores_of(index, [query])[0] for index in indexes]
+    listed = LISTED - 1 if len(corpus) > ALL_SCORED else None  # the query itself may be among them
+    first, second = (np.minimum(_ranks(column, own), (listed or len(corpus)) + 1) for column in scores)
+    depth = min(k, listed or len(corpus) - (own is not None))
     positions = [int(i) for i in np.flatnonzero(np.minimum(first, second) <= depth) if i != own]
     rows = tuple(
         ComparedPremise(
@@ -130,7 +138,7 @@ def compare(
         )
         for i in sorted(positions, key=lambda i: (min(first[i], second[i]), first[i]))
     )
-    return Comparison(query, (indexes[0].name, indexes[1].name), depth, rows)
+    return Comparison(query, (indexes[0].name, indexes[1].name), depth, rows, listed)
 
 
 def _ranks(scores: Floats, own: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -154,7 +162,8 @@ def comparison_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
         decision = "" if row.decision is None else ("accepted" if row.decision else "rejected")
         gold = "" if row.gold is None else int(row.gold)
         scores = (round(score, 6) for score in row.scores)
-        yield row.premise.text, gold, decision, *row.ranks, *scores, row.change
+        ranks = (f"> {comparison.listed}" if rank - 1 == comparison.listed else rank for rank in row.ranks)
+        yield row.premise.text, gold, decision, *ranks, *scores, row.change
 
 
 @dataclass(frozen=True, slots=True)

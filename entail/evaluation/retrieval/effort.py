@@ -22,14 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import DataError, RetrievalError
 from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import Floats, PremiseIndex
-from entail.index.ranking import top_k
+from entail.index.ranking import scores_of, top_k
 from entail.progress import Meter, ProgressCallback
 
 DEFAULT_LIMIT = 100
@@ -79,7 +82,7 @@ def measure_effort(
 ) -> Effort:
     """Let the simulated author build every tree, and sum up the effort.
 
-    Nodes, as folded texts, are scored by `scores`, by default those of the index.
+    Nodes, as folded texts, are scored by `scores`, by default `scores_of` the index.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -95,7 +98,7 @@ def measure_effort(
     meter = Meter(len(trees), f"searching with {index.name}", unit="trees", report=progress)
     for tree in trees:
         opened = list(_walk(tree))
-        rows = (scores or index.scores)([fold(tree.text(sentence)) for sentence, _ in opened])
+        rows = (scores or partial(scores_of, index))([fold(tree.text(sentence)) for sentence, _ in opened])
         total += _author(corpus, tree, opened, rows, limit)
         meter.add(1)
     return total
@@ -118,7 +121,7 @@ def _author(
         count = 0
         # Those in the tree are passed over: so many more may be needed.
         for position in top_k(row[None], limit + len(in_tree)).positions[0].tolist():
-            if not looked_for or count == limit:
+            if not looked_for or count == limit or row[position] == -np.inf:
                 break
             text = corpus.premises[position].folded
             if text not in in_tree:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
+from entail.index.ranking import ALL_SCORED, LISTED, scores_of
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.paired import ComparedFigure, compare_many
 from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_of, summary
@@ -74,6 +76,8 @@ class GoldQueries:
 class PremiseEvaluation:
     """Ranks of every gold child by both protocols, at cut-offs `ks` to report.
 
+    In a corpus of more than `ALL_SCORED` premises a child beyond the first `LISTED` counts as never found.
+
     Attributes:
         queries: Folded text of each query, in the order of the ranks.
         paper: Ranks with the query among the candidates.
@@ -117,6 +121,7 @@ class PremiseEvaluation:
             "retriever": self.retriever,
             "corpus": self.corpus_name,
             "manifest": asdict(self.manifest),
+            **({"listed": LISTED} if self.manifest.count > ALL_SCORED else {}),
         }
 
 
@@ -143,12 +148,18 @@ def evaluate_premises(
     paper: list[GoldRanks] = []
     query_excluded: list[GoldRanks] = []
     for batch, scores in score_batches(
-        index, gold.texts, description=f"ranking with {index.name}", progress=progress
+        index,
+        gold.texts,
+        scores=partial(scores_of, index),
+        description=f"ranking with {index.name}",
+        progress=progress,
     ):
         if on_scores is not None:
             on_scores(batch, scores)
-        paper.append(ranks_of(scores, gold.children[batch]))
-        query_excluded.append(ranks_of(scores, gold.children[batch], excluded=gold.own[batch]))
+        rows = zip(scores, gold.children[batch], strict=True)
+        children = [np.where(np.isneginf(row[own]), NOT_THERE, own) for row, own in rows]
+        paper.append(ranks_of(scores, children))
+        query_excluded.append(ranks_of(scores, children, excluded=gold.own[batch]))
     return PremiseEvaluation(
         retriever=index.name,
         manifest=index.manifest,
@@ -162,15 +173,20 @@ def evaluate_premises(
 
 
 def score_batches(
-    index: PremiseIndex, queries: Sequence[str], *, description: str, progress: ProgressCallback | None = None
+    index: PremiseIndex,
+    queries: Sequence[str],
+    *,
+    description: str,
+    scores: Callable[[Sequence[str]], Floats] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield a slice of the queries and their scores, shape (batch, premises), batch by batch."""
+    """Yield a slice of the queries and their scores, shape (batch, premises); default: those of the index."""
     meter = Meter(len(queries), description, unit="queries", report=progress)
     size = max(1, index.manifest.count)
     step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // size))
     for start in range(0, len(queries), step):
         batch = slice(start, start + step)
-        yield batch, index.scores(queries[batch])
+        yield batch, (scores or index.scores)(queries[batch])
         meter.add(len(queries[batch]))
 
 

@@ -7,6 +7,7 @@ premise whose rank changed most in that direction; each premise once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from entail.evaluation.retrieval.premises import (
     evaluate_premises,
 )
 from entail.index.protocol import Floats, PremiseIndex
+from entail.index.ranking import ALL_SCORED, LISTED, scores_of
 from entail.progress import ProgressCallback
 from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE, average_precision
@@ -108,7 +110,7 @@ def compare_split(
     ks: Sequence[int] = DEFAULT_KS,
     progress: ProgressCallback | None = None,
 ) -> SplitComparison:
-    """Measure two retrievers on the same trees: ranks and author effort, each premise scored once.
+    """Measure two retrievers on the same trees: ranks and author effort; see `PremiseEvaluation`.
 
     Raises:
         ManifestMismatchError: If an index was made from another corpus.
@@ -125,10 +127,13 @@ def compare_split(
         def look_up(texts: Sequence[str], rows: dict[str, Floats] = rows) -> Floats:
             return np.stack([rows[text] for text in texts])
 
+        # The scores of a large corpus take more memory than searching twice takes time.
+        is_small, proofs = len(corpus) <= ALL_SCORED, [tree for tree in trees if tree.steps]
+        on_scores, scores = (keep, look_up) if is_small else (None, None)
         evaluations.append(
-            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=keep, progress=progress)
+            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=on_scores, progress=progress)
         )
-        efforts.append(measure_effort(corpus, [tree for tree in trees if tree.steps], index, scores=look_up))
+        efforts.append(measure_effort(corpus, proofs, index, scores=scores))
     return SplitComparison(
         corpus=corpus,
         trees=len(trees),
@@ -174,7 +179,7 @@ class Stop:
     Attributes:
         change: The query, with its average precision and its gold premises' ranks.
         premise: The gold premise.
-        ranks: Its rank with each retriever, the query's own text left out.
+        ranks: Its rank with each retriever, the query's own text left out; `inf` beyond the first `LISTED`.
         better: Retriever that does better on this query, 0 or 1.
         before: Candidates, not gold, that the worse one ranks before the premise.
         lookalikes: Number of these that share more words with the query than the premise does.
@@ -183,7 +188,7 @@ class Stop:
 
     change: QueryChange
     premise: str
-    ranks: tuple[int, int]
+    ranks: tuple[float, float]
     better: int
     before: int
     lookalikes: int
@@ -212,7 +217,8 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
     """Return the sentence of an example; `names` are those that a reader calls the two retrievers."""
     good, bad = names[stop.better], names[1 - stop.better]
     rank, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
-    sentence = f"{good} finds the premise “{stop.premise}” at rank {rank:,} instead of {other:,}."
+    worse = f"{other:,.0f}" if math.isfinite(other) else f"one below {LISTED:,}"
+    sentence = f"{good} finds the premise “{stop.premise}” at rank {rank:,.0f} instead of {worse}."
     if stop.lookalikes:
         many = (
             "1 sentence that shares" if stop.lookalikes == 1 else f"{stop.lookalikes:,} sentences that share"
@@ -258,18 +264,19 @@ def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], ch
 
     at = max((i for i, child in enumerate(children) if child != NOT_THERE), key=lambda i: (moved(i), -i))
     target, texts = children[at], split.corpus.texts
-    scores = indexes[1 - better].scores([change.query])[0]
+    scores = scores_of(indexes[1 - better], [change.query])[0]
     # What ranks before the target, best first; ties by position, as everywhere.
-    ahead = np.argsort(-scores, kind="stable").tolist()
+    order = np.argsort(-scores, kind="stable")
+    ahead = order[: np.flatnonzero(order == target)[0]]
     excluded = {int(split.gold.own[change.index]), *children}
-    distractors = [p for p in ahead[: ahead.index(target)] if p not in excluded]
+    distractors = [p for p in ahead[scores[ahead] > -np.inf].tolist() if p not in excluded]
     query = tokens(change.query)
     limit = jaccard(query, tokens(texts[target]))
     lookalikes = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]
     return Stop(
         change=change,
         premise=texts[target],
-        ranks=(int(change.ranks[0][at]), int(change.ranks[1][at])),
+        ranks=(change.ranks[0][at], change.ranks[1][at]),
         better=better,
         before=len(distractors),
         lookalikes=len(lookalikes),

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from entail.errors import EncoderError, EntailError, SettingsError
-from entail.index.encoding.rows import Batches, row_encoder
 from entail.index.engines import Numbers
+from entail.index.gaussian import row_encoder
+from entail.index.store import Halves
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,10 @@ SMALLEST, LARGEST = 256, 4096
 
 _SHARED = ("ENTAIL_BASE", "ENTAIL_MODELS_DIR", "HF_HOME", "HF_HUB_OFFLINE")
 """Variables that a worker needs to find the same weights."""
+
+
+Batches = Iterator[tuple[Numbers, Halves]]
+"""Keys of premises and their rows, some at a time."""
 
 
 class Worker:

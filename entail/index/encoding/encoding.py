@@ -13,9 +13,9 @@ from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.encoder import Encoder
 from entail.errors import EncoderError, SettingsError
-from entail.index.encoding.cluster import encode_on_ray
-from entail.index.encoding.rows import Batches, row_encoder
+from entail.index.encoding.cluster import Batches, encode_on_ray
 from entail.index.engines import Numbers
+from entail.index.gaussian import row_encoder
 from entail.index.store import Halves, VectorStore, locked, write_segment
 from entail.index.vectors import ENCODED_AT_ONCE, slug
 from entail.progress import Meter, ProgressCallback
@@ -102,9 +102,22 @@ def encode_corpus(
                     device=device,
                 )
             meter = Meter(len(missing), "encoding", unit="premises", report=progress)
-            for part, values in _gathered(batches, meter):
-                write_segment(folder, part, values, **about)
-                encoded += len(part)
+            waiting: list[tuple[Numbers, Halves]] = []
+            written = time.monotonic()
+            try:
+                for part, values in batches:
+                    if not np.isfinite(values).all():
+                        raise EncoderError(
+                            "the encoder gave NaN or infinity for a premise; its weights are broken"
+                        )
+                    waiting.append((part, values))
+                    meter.add(len(part))
+                    is_full = sum(len(part) for part, _ in waiting) >= WRITTEN_AT_ONCE
+                    if is_full or time.monotonic() - written > WRITTEN_AFTER:
+                        encoded += _write(folder, waiting, **about)
+                        written = time.monotonic()
+            finally:  # what is encoded is not lost by the failure of a worker, or Ctrl+C
+                encoded += _write(folder, waiting, **about)
             if encoded != len(missing):
                 raise EncoderError(
                     f"expected {len(missing):,} rows of the workers, received {encoded:,}; run this again, "
@@ -124,31 +137,11 @@ def _encode_here(encoder: Encoder, numbers: Numbers, texts: list[str]) -> Batche
         yield numbers[part], encoder.encode_premises(texts[part]).astype(np.float16)
 
 
-def _gathered(batches: Batches, meter: Meter) -> Batches:
-    """Yield batches joined to segments; the rows of a batch must be finite."""
-    waiting: list[tuple[Numbers, Halves]] = []
-    written = time.monotonic()
-
-    def joined() -> tuple[Numbers, Halves]:
-        numbers, rows = zip(*waiting, strict=True)
-        waiting.clear()
-        return np.concatenate(numbers), np.concatenate(rows)
-
-    try:
-        for numbers, rows in batches:
-            if not np.isfinite(rows).all():
-                raise EncoderError("the encoder gave NaN or infinity for a premise; its weights are broken")
-            waiting.append((numbers, rows))
-            meter.add(len(numbers))
-            is_full = sum(len(numbers) for numbers, _ in waiting) >= WRITTEN_AT_ONCE
-            if is_full or time.monotonic() - written > WRITTEN_AFTER:
-                yield joined()
-                written = time.monotonic()
-    except GeneratorExit:
-        raise
-    except BaseException:
-        if waiting:
-            yield joined()  # not lost by the failure of a worker, or Ctrl+C
-        raise
-    if waiting:
-        yield joined()
+def _write(folder: Path, waiting: list[tuple[Numbers, Halves]], **about: Any) -> int:  # noqa: ANN401
+    """Write the waiting batches as a segment, which then wait no more; return the number of premises."""
+    if not waiting:
+        return 0
+    numbers, rows = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+    waiting.clear()
+    write_segment(folder, numbers, rows, **about)
+    return len(numbers)

@@ -13,29 +13,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.errors import IndexEngineError, RetrievalError
-from entail.index.engines import Numbers, ReadVectors, VectorSpace
-from entail.index.protocol import Floats, Hits
-from entail.index.ranking import checked_k
-from entail.index.servers.versions import Candidates, Change, Version, checked_vectors, rank
-from entail.masking import mask_secrets
+from entail.errors import IndexEngineError
+from entail.index.engines import Numbers, ReadVectors
+from entail.index.protocol import Floats
+from entail.index.servers.server import (
+    BREADTH,
+    LINKS,
+    SEARCH_BREADTH,
+    ServerEngine,
+    ServerIndex,
+    VectorServer,
+    failure,
+)
+from entail.index.servers.versions import Candidates, Change, Version
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
-
-WIDEST, MOST = 32_768, 16_384
-"""Most numbers of a vector, and most hits of a search, in Milvus."""
-
-LINKS, BREADTH, SEARCH_BREADTH = 16, 100, 200
-"""HNSW: links of a node, candidates when it is linked (`efConstruction`) and when it is searched (`ef`)."""
 
 SECONDS = 30
 """Longest wait for one answer."""
@@ -49,95 +49,16 @@ _VERSIONS = "entail_versions"
 _lock = threading.RLock()  # of this process: one thread connects or writes at a time
 
 
-@dataclass(frozen=True, eq=False)
-class MilvusIndex:
-    """Premise vectors of one corpus version in Milvus; this process holds their keys alone."""
-
-    store: VectorCollection
-    version: Version
-    line: str
-    number: int
-    exact: bool = False
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes in the memory of this process."""
-        return self.version.size_bytes
-
-    def search(self, vectors: Floats, *, k: int) -> Hits:
-        """Return the k nearest premises of each query vector; see `VectorIndex.search`.
-
-        Twice as many come from Milvus and are ranked by their stored vectors. Where it gives fewer than k,
-        all vectors of the version are read and compared.
-
-        Raises:
-            RetrievalError: If k is above what Milvus gives.
-            IndexEngineError: If the server does not answer, or lost premises.
-        """
-        size = len(self.version)
-        k = checked_k(k, size)
-        if k > MOST:
-            raise RetrievalError(f"Milvus gives at most {MOST:,} premises, found k = {k:,}; ask for fewer")
-        wide = min(size, 2 * k + 10, MOST)
-        vectors = checked_vectors(vectors, self.store.dimension)
-        if not len(vectors):
-            return rank(self.version, vectors, [], k)
-        with self.store.client() as client:
-            answers = client.search(
-                self.store.name,
-                data=vectors.tolist(),
-                anns_field="vector",
-                filter=self.filter,
-                limit=wide,
-                output_fields=["number", "vector"],
-                search_params={"params": {"ef": max(SEARCH_BREADTH, wide)}},
-                partition_names=[self.line],
-                timeout=SECONDS,
-            )
-            candidates = [self.store.candidates([hit["entity"] for hit in hits]) for hits in answers]
-            if any(len(numbers) < k for numbers, _ in candidates):
-                whole = self.store.candidates(self.rows(client, "number", "vector"))
-                candidates = [whole] * len(vectors)
-        return rank(self.version, vectors, candidates, k)
-
-    def updated(self, numbers: Numbers, vectors: ReadVectors) -> MilvusIndex | None:
-        """Return the index of another version of the corpus; see `VectorIndex.updated`."""
-        change = self.version.change(numbers)
-        return self.store.index(change.after, vectors, change=(self, change))
-
-    @property
-    def filter(self) -> str:
-        """Expression for the rows of this version."""
-        return f"added <= {self.number} and retired > {self.number}"
-
-    def rows(self, client: MilvusClient, *fields: str) -> list[dict[str, Any]]:
-        """Return some fields of all rows of this version."""
-        pages = client.query_iterator(
-            self.store.name,
-            batch_size=BLOCK,
-            filter=self.filter,
-            output_fields=[*fields],
-            partition_names=[self.line],
-        )
-        rows: list[dict[str, Any]] = []
-        while page := pages.next():
-            rows += page
-        pages.close()
-        return rows
-
-
 @dataclass(frozen=True)
-class VectorCollection:
+class VectorCollection(VectorServer):
     """Collection of the premise vectors of one encoder revision in Milvus."""
 
-    url: str
-    revision: str
-    dimension: int
+    most = 16_384
 
     @property
     def name(self) -> str:
-        """Name of the collection, different for different revisions."""
-        return f"entail_{sha256(f'{self.revision} {self.dimension}'.encode()).hexdigest()[:16]}"
+        """Name of the collection."""
+        return f"entail_{self.slug}"
 
     @contextmanager
     def client(self) -> Iterator[MilvusClient]:
@@ -151,20 +72,20 @@ class VectorCollection:
                 client = _client(self.url)
             yield client
 
-    def candidates(self, rows: Sequence[dict[str, Any]]) -> Candidates:
-        """Return the keys and vectors of rows."""
-        numbers = np.array([row["number"] for row in rows], np.int64).view(np.uint64)
-        vectors = np.array([row["vector"] for row in rows], np.float16)
-        return numbers, vectors.reshape(len(rows), self.dimension)
+    def lacking(self, numbers: Numbers) -> Numbers:
+        """Return no premise of a version that is complete, and all of another one."""
+        with self.client() as client:
+            registered = self._registered(client, Version.of(numbers))
+        return numbers[:0] if registered and registered["complete"] else numbers
 
     def index(
         self,
         version: Version,
         vectors: ReadVectors,
         *,
-        change: tuple[MilvusIndex, Change] | None = None,
+        change: tuple[ServerIndex, Change] | None = None,
         progress: ProgressCallback | None = None,
-    ) -> MilvusIndex | None:
+    ) -> ServerIndex | None:
         """Return the index of a version; write what the collection lacks of it.
 
         With `change`, None where the version does not follow it: another one did, or was not completed.
@@ -175,23 +96,76 @@ class VectorCollection:
         with _lock, self.client() as client:
             if change is None:
                 self._prepare(client)
-            registered = client.get(_VERSIONS, ids=[f"{self.name}/{version.name}"], timeout=SECONDS)
-            if registered and registered[0]["complete"]:
-                index = MilvusIndex(self, version, registered[0]["line"], registered[0]["number"])
+            registered = self._registered(client, version)
+            if registered and registered["complete"]:
+                index = ServerIndex(self, version, registered["line"], registered["number"])
             elif change is None:
                 # The line of its own, which a load that ended midway has begun, or not.
-                index = MilvusIndex(self, version, f"line_{version.name[:16]}", 1)
-                self._write(client, index, version.numbers, np.empty(0, np.uint64), vectors, progress)
+                index = ServerIndex(self, version, f"line_{version.name[:16]}", 1)
+                self._write(client, index, version.numbers, version.numbers[:0], vectors, progress)
             else:
                 base = change[0]
                 of_line = f'collection == "{self.name}" and line == "{base.line}"'
                 rows = client.query(_VERSIONS, filter=of_line, output_fields=["number"], timeout=SECONDS)
                 if max(row["number"] for row in rows) != base.number:
                     return None
-                index = MilvusIndex(self, version, base.line, base.number + 1)
+                index = ServerIndex(self, version, base.line, base.number + 1)
                 self._write(client, index, change[1].added, change[1].retired, vectors, progress)
             self._check(client, index)
         return index
+
+    def nearest(self, index: ServerIndex, vectors: Floats, k: int, wide: int) -> list[Candidates]:
+        """Return candidates from the HNSW index; see `VectorServer`."""
+        with self.client() as client:
+            answers = client.search(
+                self.name,
+                data=vectors.tolist(),
+                anns_field="vector",
+                limit=wide,
+                output_fields=["number", "vector"],
+                search_params={"params": {"ef": max(SEARCH_BREADTH, wide)}},
+                **self._rows_of(index),
+            )
+            candidates = [self._candidates([hit["entity"] for hit in hits]) for hits in answers]
+            if any(len(numbers) < k for numbers, _ in candidates):
+                pages = client.query_iterator(
+                    self.name, batch_size=BLOCK, output_fields=["number", "vector"], **self._rows_of(index)
+                )
+                rows: list[dict[str, Any]] = []
+                while page := pages.next():
+                    rows += page
+                pages.close()
+                candidates = [self._candidates(rows)] * len(vectors)
+        return candidates
+
+    def read(self, index: ServerIndex, numbers: Numbers) -> Candidates:
+        """Return the stored vectors of premises; see `VectorServer`."""
+        ids, rows = [_id(index.line, number) for number in numbers.view(np.int64).tolist()], list[Any]()
+        with self.client() as client:
+            for start in range(0, len(ids), BLOCK):
+                block = ids[start : start + BLOCK]
+                rows += client.get(self.name, block, output_fields=["number", "vector"], timeout=SECONDS)
+        return self._candidates(rows)
+
+    def _rows_of(self, index: ServerIndex) -> dict[str, Any]:
+        """Return the options of a request for the rows of a version."""
+        return {
+            "filter": f"added <= {index.number} and retired > {index.number}",
+            "partition_names": [index.line],
+            "timeout": SECONDS,
+        }
+
+    def _candidates(self, rows: Sequence[dict[str, Any]]) -> Candidates:
+        numbers = np.array([row["number"] for row in rows], np.int64).view(np.uint64)
+        vectors = np.array([row["vector"] for row in rows], np.float16)
+        return numbers, vectors.reshape(len(rows), self.dimension)
+
+    def _registered(self, client: MilvusClient, version: Version) -> dict[str, Any] | None:
+        """Return the row of a version, None if there is none."""
+        if not client.has_collection(_VERSIONS, timeout=SECONDS):
+            return None
+        rows = client.get(_VERSIONS, ids=[f"{self.name}/{version.name}"], timeout=SECONDS)
+        return dict(rows[0]) if rows else None
 
     def _prepare(self, client: MilvusClient) -> None:
         """Make the collections that are missing."""
@@ -221,7 +195,7 @@ class VectorCollection:
     def _write(
         self,
         client: MilvusClient,
-        index: MilvusIndex,
+        index: ServerIndex,
         added: Numbers,
         retired: Numbers,
         vectors: ReadVectors,
@@ -255,7 +229,7 @@ class VectorCollection:
         self._check(client, index)
         self._register(client, index, complete=True)
 
-    def _register(self, client: MilvusClient, index: MilvusIndex, *, complete: bool) -> None:
+    def _register(self, client: MilvusClient, index: ServerIndex, *, complete: bool) -> None:
         row = {
             "id": f"{self.name}/{index.version.name}",
             "collection": self.name,
@@ -266,64 +240,39 @@ class VectorCollection:
         }
         client.upsert(_VERSIONS, [row], timeout=SECONDS)
 
-    def _check(self, client: MilvusClient, index: MilvusIndex) -> None:
+    def _check(self, client: MilvusClient, index: ServerIndex) -> None:
         """Raise where the server does not have as many rows of a version as it has premises."""
-        rows = client.query(
-            self.name,
-            filter=index.filter,
-            output_fields=["count(*)"],
-            partition_names=[index.line],
-            timeout=SECONDS,
-        )
+        rows = client.query(self.name, output_fields=["count(*)"], **self._rows_of(index))
         if (count := rows[0]["count(*)"]) != len(index.version):
             raise IndexEngineError(
-                f"expected {len(index.version):,} vectors of a corpus in Milvus at {_shown(self.url)}, found "
-                f"{count:,}: some were lost, or two processes updated it at once; drop its collection "
+                f"expected {len(index.version):,} vectors of a corpus in Milvus, found {count:,}: some were "
+                "lost, or two processes updated it at once; drop its collection "
                 f"{self.name}, which is then loaded again",
                 reason="incomplete",
             )
 
 
-class MilvusEngine:
+class MilvusEngine(ServerEngine):
     """Engine of Milvus at `ENTAIL_INDEX_URL`; without it, of Milvus Lite in the data folder."""
 
     name = "milvus"
-    exact = False
+    widest = 32_768
+    server = VectorCollection
 
     def missing(self) -> str:
         """Return what to install or set; see `Engine.missing`."""
         if find_spec("pymilvus") is None:
             return "install its client with `pip install pymilvus`"
-        if milvus_url().startswith("postgres"):
+        if self.url().startswith("postgres"):
             return "set ENTAIL_INDEX_URL to http://HOST:19530 of Milvus"
-        if milvus_url().endswith(".db") and find_spec("milvus_lite") is None:
+        if self.url().endswith(".db") and find_spec("milvus_lite") is None:
             return "set ENTAIL_INDEX_URL to http://HOST:19530, or `pip install milvus-lite`"
         return ""
 
-    def supports(self, space: VectorSpace) -> bool:
-        """Return whether Milvus holds vectors of this length."""
-        return space.metric == "inner_product" and 2 <= space.dimension <= WIDEST
-
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> MilvusIndex:
-        """Return the index of a corpus version; nothing is written that Milvus has already."""
-        collection = VectorCollection(milvus_url(), space.revision, space.dimension)
-        index = collection.index(Version.of(numbers), vectors, progress=progress)
-        assert index is not None  # as it follows no other
-        return index
-
-
-def milvus_url() -> str:
-    """Return the URL of a Milvus server, or the file of Milvus Lite."""
-    settings = load_settings()
-    return settings.index_url or str(settings.data_dir / "milvus.db")
+    def url(self) -> str:
+        """Return the URL of a Milvus server, or the file of Milvus Lite."""
+        settings = load_settings()
+        return settings.index_url or str(settings.data_dir / "milvus.db")
 
 
 @cache
@@ -336,19 +285,12 @@ def _client(url: str) -> MilvusClient:
     version = str(client.get_server_version(timeout=SECONDS))
     numbers = version.removeprefix("v").split(".")
     if "lite" not in version and tuple(int(number) for number in numbers[:2]) < _OLDEST:
-        raise IndexEngineError(
-            f"Milvus at {_shown(url)} is of version {version}, expected 2.6 or later; update the server",
-            reason="version",
-        )
+        raise failure(url, "version", f"it is Milvus {version}")
     return client
 
 
-def _id(line: str, number: int) -> str:
+def _id(line: str | int, number: int) -> str:
     return f"{line}/{number}"
-
-
-def _shown(url: str) -> str:
-    return mask_secrets(url.partition("?")[0])
 
 
 @contextmanager
@@ -359,22 +301,15 @@ def _explained(url: str) -> Iterator[None]:
     try:
         yield
     except MilvusException as error:
-        text = mask_secrets(" ".join(str(error.message).split()))[:300]
+        text = str(error.message).lower()
         if error.code == 2 or "milvus failed" in text:
             reason = "down"
-            remedy = (
-                "it does not answer; see that it runs, that ENTAIL_INDEX_URL is right, and that no other "
-                "process has opened a file of Milvus Lite"
-            )
-        elif "deadline" in text.lower():
-            reason, remedy = "slow", f"an answer took more than {SECONDS} s; see the server's load and memory"
-        elif error.code in (8, 9) or "quota" in text.lower():
-            reason, remedy = "full", "it has no room left or limits the rate; make room, then try again"
-        elif "auth" in text.lower() or "permission" in text.lower():
-            reason, remedy = "permission", "it refuses the user; see user and password in ENTAIL_INDEX_URL"
+        elif "deadline" in text:
+            reason = "slow"
+        elif error.code in (8, 9) or "quota" in text:
+            reason = "full"
+        elif "auth" in text or "permission" in text:
+            reason = "permission"
         else:
-            reason, remedy = "unexpected", "it gave an error that is not expected; see the server's log"
-        raise IndexEngineError(
-            f"Milvus at {_shown(url)} cannot be used: {remedy}, or set ENTAIL_INDEX=flat ({text})",
-            reason=reason,
-        ) from error
+            reason = "unexpected"
+        raise failure(url, reason, error.message) from error

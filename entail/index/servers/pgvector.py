@@ -8,34 +8,33 @@ search filters by the version's membership. What a search needs, a transaction h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from entail.errors import IndexEngineError
-from entail.index.engines import Numbers, ReadVectors, VectorSpace
-from entail.index.protocol import Floats, Hits
-from entail.index.ranking import checked_k
-from entail.index.servers.versions import Candidates, Change, Version, checked_vectors, rank, without
-from entail.masking import mask_secrets
+from entail.index.engines import Numbers, ReadVectors
+from entail.index.protocol import Floats
+from entail.index.servers.server import (
+    BREADTH,
+    LINKS,
+    SEARCH_BREADTH,
+    ServerEngine,
+    ServerIndex,
+    VectorServer,
+    failure,
+)
+from entail.index.servers.versions import Candidates, Change, Version
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 
 if TYPE_CHECKING:
     import psycopg
     import sqlalchemy as sa
-
-LONGEST = 4000
-"""Most numbers of a `halfvec` that HNSW indexes."""
-
-LINKS, BREADTH, SEARCH_BREADTH = 16, 100, 200
-"""HNSW: links of a node, candidates when it is linked (`ef_construction`) and when it is searched."""
 
 SCANNED = 100_000
 """Most rows that a filtered search reads from the index before all vectors are compared."""
@@ -72,11 +71,7 @@ SELECT set_config('statement_timeout', %s, true), set_config('hnsw.ef_search', %
 _NEAR = "v.vector <#> %s"  # the operator of the index
 _EXACT = "(v.vector <#> %s) + 0"  # an expression, which no index orders
 
-_MISSING = """
-SELECT m.number FROM entail_index.members m WHERE m.line = %s AND m.added <= %s AND m.retired > %s
-AND NOT EXISTS (SELECT FROM {vectors} v WHERE v.number = m.number)
-"""
-_MISSING_OF = """
+_LACKING = """
 SELECT number FROM unnest(%s::bigint[]) number
 WHERE NOT EXISTS (SELECT FROM {vectors} v WHERE v.number = number.number)
 """
@@ -84,90 +79,29 @@ _HNSW = """
 CREATE INDEX IF NOT EXISTS {name} ON {vectors}
 USING hnsw (vector halfvec_ip_ops) WITH (m = {links}, ef_construction = {breadth})
 """
-
-
-@dataclass(frozen=True, eq=False)
-class PgvectorIndex:
-    """Premise vectors of one corpus version in PostgreSQL; this process holds their keys alone."""
-
-    store: VectorTable
-    version: Version
-    line: int
-    number: int
-    exact: bool = False
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes in the memory of this process."""
-        return self.version.size_bytes
-
-    def search(self, vectors: Floats, *, k: int) -> Hits:
-        """Return the k nearest premises of each query vector; see `VectorIndex.search`.
-
-        Twice as many come from the HNSW index and are ranked by their stored vectors. Where it gives fewer
-        than k, all vectors are compared.
-
-        Raises:
-            IndexEngineError: If the server does not answer, or lost premises.
-        """
-        size = len(self.version)
-        k = checked_k(k, size)
-        wide = min(size, 2 * k + 10)
-        vectors = checked_vectors(vectors, self.store.dimension)
-        with self.store.connection() as connection:
-            candidates = self._candidates(connection, vectors, wide, _NEAR)
-            short = [row for row, (numbers, _) in enumerate(candidates) if len(numbers) < k]
-            if short:
-                exact = self._candidates(connection, vectors[short], wide, _EXACT)
-                for row, compared in zip(short, exact, strict=True):
-                    candidates[row] = compared
-        return rank(self.version, vectors, candidates, k)
-
-    def updated(self, numbers: Numbers, vectors: ReadVectors) -> PgvectorIndex:
-        """Return the index of another version of the corpus; see `VectorIndex.updated`."""
-        change = self.version.change(numbers)
-        with self.store.writing(wait=SEARCH_SECONDS) as connection:
-            line, number = self.store.register(connection, change.after, (self, change))
-            added = _signed(change.added)
-            missing = connection.execute(self.store.sql(_MISSING_OF), (added,), binary=True).fetchall()
-            self.store.load(connection, change.after, _numbers(missing), vectors)
-        return PgvectorIndex(self.store, change.after, line, number)
-
-    def _candidates(
-        self, connection: psycopg.Connection[Any], vectors: Floats, count: int, distance: str
-    ) -> list[Candidates]:
-        """Return the nearest premises of each query as the server has them, by one exchange with it."""
-        from pgvector import HalfVector
-
-        statement, version = self.store.sql(_SEARCH, distance=distance), (self.line, self.number, self.number)
-        with connection.pipeline():
-            breadth = min(1000, max(SEARCH_BREADTH, count))
-            connection.execute(_SETTINGS, (f"{SEARCH_SECONDS}s", str(breadth), str(SCANNED)))
-            cursors = [
-                connection.execute(statement, (*version, HalfVector(query), count), binary=True)
-                for query in vectors
-            ]
-        candidates = []
-        for cursor in cursors:
-            rows = cursor.fetchall()
-            halves = np.array([vector.to_numpy() for _, vector in rows], np.float16)
-            candidates.append((_numbers(rows), halves.reshape(len(rows), self.store.dimension)))
-        return candidates
+_REASONS: Mapping[str, str] = {
+    "57014": "slow",  # a search was cancelled
+    "55P03": "slow",  # another writer has the lock
+    "53": "full",
+    "42501": "permission",
+    "28": "permission",
+    "3D": "down",  # no such database
+    "0A000": "version",
+    "58P01": "version",
+    "08": "down",
+    "57P": "down",
+}
+"""Start of an SQLSTATE -> `IndexEngineError.reason`."""
 
 
 @dataclass(frozen=True)
-class VectorTable:
+class VectorTable(VectorServer):
     """Table of the premise vectors of one encoder revision in a PostgreSQL database."""
-
-    url: str
-    revision: str
-    dimension: int
 
     @property
     def name(self) -> str:
-        """Name of the table, different for different revisions."""
-        slug = sha256(f"{self.revision} {self.dimension}".encode()).hexdigest()[:16]
-        return f"entail_index.vectors_{slug}"
+        """Name of the table."""
+        return f"entail_index.vectors_{self.slug}"
 
     def sql(self, template: str, **names: object) -> str:
         """Return a statement with the table's name; no text of a person goes into it."""
@@ -196,28 +130,91 @@ class VectorTable:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('entail_index'))")
             yield connection
 
-    def index(
-        self, version: Version, vectors: ReadVectors, *, progress: ProgressCallback | None = None
-    ) -> PgvectorIndex:
-        """Return the index of a version; write what the database lacks of it, in one transaction."""
-        with self.writing() as connection:
-            # Changing the table's storage would let searches wait until the end of the transaction.
-            if connection.execute("SELECT to_regclass(%s)", (self.name,)).fetchone() == (None,):
-                connection.execute(self.sql(_TABLES))
-            line, number = self.register(connection, version)
-            missing = connection.execute(self.sql(_MISSING), (line, number, number), binary=True).fetchall()
-            self.load(connection, version, _numbers(missing), vectors, progress)
-            # After the first load: an index that is built over all vectors at once is done sooner.
-            name = f"{self.name.removeprefix('entail_index.')}_hnsw"
-            connection.execute(self.sql(_HNSW, name=name, links=LINKS, breadth=BREADTH))
-            connection.execute(self.sql("ANALYZE entail_index.members, {vectors}"))
-        return PgvectorIndex(self, version, line, number)
+    def lacking(self, numbers: Numbers) -> Numbers:
+        """Return those premises without a vector here."""
+        with self.connection() as connection:
+            return self._lacking(connection, numbers)
 
-    def register(
+    def index(
+        self,
+        version: Version,
+        vectors: ReadVectors,
+        *,
+        change: tuple[ServerIndex, Change] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> ServerIndex:
+        """Return the index of a version; write what the database lacks of it, in one transaction."""
+        with self.writing(wait=SEARCH_SECONDS if change else 0) as connection:
+            # Changing the table's storage would let searches wait until the end of the transaction.
+            if not self._exists(connection):
+                connection.execute(self.sql(_TABLES))
+            line, number = self._register(connection, version, change)
+            lacking = self._lacking(connection, change[1].added if change else version.numbers)
+            self._load(connection, version, lacking, vectors, progress)
+            if change is None:
+                # After the first load: an index that is built over all vectors at once is done sooner.
+                name = f"{self.name.removeprefix('entail_index.')}_hnsw"
+                connection.execute(self.sql(_HNSW, name=name, links=LINKS, breadth=BREADTH))
+                connection.execute(self.sql("ANALYZE entail_index.members, {vectors}"))
+        return ServerIndex(self, version, line, number)
+
+    def nearest(self, index: ServerIndex, vectors: Floats, k: int, wide: int) -> list[Candidates]:
+        """Return candidates from the HNSW index; see `VectorServer`."""
+        with self.connection() as connection:
+            candidates = self._candidates(connection, index, vectors, wide, _NEAR)
+            short = [row for row, (numbers, _) in enumerate(candidates) if len(numbers) < k]
+            if short:
+                exact = self._candidates(connection, index, vectors[short], wide, _EXACT)
+                for row, compared in zip(short, exact, strict=True):
+                    candidates[row] = compared
+        return candidates
+
+    def read(self, index: ServerIndex, numbers: Numbers) -> Candidates:
+        """Return the stored vectors of premises; see `VectorServer`."""
+        statement = self.sql("SELECT number, vector FROM {vectors} WHERE number = ANY(%s)")
+        with self.connection() as connection:
+            return self._rows(connection.execute(statement, (_signed(numbers),), binary=True))
+
+    def _candidates(
+        self,
+        connection: psycopg.Connection[Any],
+        index: ServerIndex,
+        vectors: Floats,
+        count: int,
+        distance: str,
+    ) -> list[Candidates]:
+        """Return the nearest premises of each query as the server has them, by one exchange with it."""
+        from pgvector import HalfVector
+
+        statement, version = self.sql(_SEARCH, distance=distance), (index.line, index.number, index.number)
+        with connection.pipeline():
+            breadth = min(1000, max(SEARCH_BREADTH, count))
+            connection.execute(_SETTINGS, (f"{SEARCH_SECONDS}s", str(breadth), str(SCANNED)))
+            cursors = [
+                connection.execute(statement, (*version, HalfVector(query), count), binary=True)
+                for query in vectors
+            ]
+        return [self._rows(cursor) for cursor in cursors]
+
+    def _rows(self, cursor: psycopg.Cursor[Any]) -> Candidates:
+        rows = cursor.fetchall()
+        halves = np.array([vector.to_numpy() for _, vector in rows], np.float16)
+        return _numbers(rows), halves.reshape(len(rows), self.dimension)
+
+    def _exists(self, connection: psycopg.Connection[Any]) -> bool:
+        return connection.execute("SELECT to_regclass(%s)", (self.name,)).fetchone() != (None,)
+
+    def _lacking(self, connection: psycopg.Connection[Any], numbers: Numbers) -> Numbers:
+        if not self._exists(connection):
+            return numbers
+        statement, parameters = self.sql(_LACKING), (_signed(numbers),)
+        return _numbers(connection.execute(statement, parameters, binary=True).fetchall())
+
+    def _register(
         self,
         connection: psycopg.Connection[Any],
         version: Version,
-        change: tuple[PgvectorIndex, Change] | None = None,
+        change: tuple[ServerIndex, Change] | None,
     ) -> tuple[int, int]:
         """Return line and number of a version; a new one continues the line nearest to it."""
         row = connection.execute(
@@ -225,11 +222,11 @@ class VectorTable:
         ).fetchone()
         if row is not None:
             return row[0], row[1]
-        line = _nearest_line(connection, version) if change is None else change[0].line
+        line = int(change[0].line) if change else _nearest_line(connection, version)
         latest: int = connection.execute(
             "SELECT coalesce(max(version), 0) FROM entail_index.versions WHERE line = %s", (line,)
         ).fetchall()[0][0]
-        if change is not None and latest == change[0].number:
+        if change and latest == change[0].number:
             added, retired = change[1].added, change[1].retired
         else:
             rows = connection.execute(
@@ -237,8 +234,9 @@ class VectorTable:
                 (line, _FOREVER),
                 binary=True,
             ).fetchall()
-            before = np.sort(_numbers(rows))
-            added, retired = without(version.numbers, before), without(before, version.numbers)
+            before = _numbers(rows)
+            added = np.setdiff1d(version.numbers, before, assume_unique=True)
+            retired = np.setdiff1d(before, version.numbers, assume_unique=True)
         new = latest + 1
         _copy(
             connection,
@@ -257,68 +255,52 @@ class VectorTable:
         )
         return line, new
 
-    def load(
+    def _load(
         self,
         connection: psycopg.Connection[Any],
         version: Version,
         numbers: Numbers,
         vectors: ReadVectors,
-        progress: ProgressCallback | None = None,
+        progress: ProgressCallback | None,
     ) -> None:
         """Write the vectors of some premises."""
         from pgvector import HalfVector
 
-        positions = np.sort(version.positions(numbers))
-        numbers_at = np.empty(len(version), np.uint64)
-        numbers_at[version.order] = version.numbers
+        positions = version.positions(numbers)
+        in_order = np.argsort(positions)
         meter = Meter(len(positions), "loading vectors", unit="premises", report=progress)
 
         def rows() -> Iterator[tuple[int, HalfVector]]:
             for start in range(0, len(positions), BLOCK):
-                block = positions[start : start + BLOCK]
-                read = vectors(block).astype(np.float16)
-                yield from zip(_signed(numbers_at[block]), map(HalfVector, read), strict=True)
+                block = in_order[start : start + BLOCK]
+                read = vectors(positions[block]).astype(np.float16)
+                yield from zip(_signed(numbers[block]), map(HalfVector, read), strict=True)
                 meter.add(len(block))
 
         if positions.size:
             _copy(connection, self.sql("{vectors} (number, vector)"), ("int8", "halfvec"), rows())
 
 
-class PgvectorEngine:
+class PgvectorEngine(ServerEngine):
     """Engine of PostgreSQL with pgvector, in the database of `ENTAIL_INDEX_URL`, by default the trees'."""
 
     name = "pgvector"
-    exact = False
+    widest = 4000  # of a `halfvec` that HNSW indexes
+    server = VectorTable
 
     def missing(self) -> str:
         """Return what to install or set; see `Engine.missing`."""
         if find_spec("pgvector") is None:
             return "install its client with `pip install pgvector`"
-        return "" if index_url() else "set ENTAIL_INDEX_URL to postgresql://USER:PASSWORD@HOST/NAME"
+        return "" if self.url() else "set ENTAIL_INDEX_URL to postgresql://USER:PASSWORD@HOST/NAME"
 
-    def supports(self, space: VectorSpace) -> bool:
-        """Return whether HNSW indexes vectors of this length."""
-        return space.metric == "inner_product" and space.dimension <= LONGEST
-
-    def build(
-        self,
-        space: VectorSpace,
-        numbers: Numbers,
-        vectors: ReadVectors,
-        *,
-        corpus_hash: str,
-        progress: ProgressCallback | None = None,
-    ) -> PgvectorIndex:
-        """Return the index of a corpus version; nothing is written that the database has already."""
-        table = VectorTable(index_url(), space.revision, space.dimension)
-        return table.index(Version.of(numbers), vectors, progress=progress)
-
-
-def index_url() -> str:
-    """Return the URL of the PostgreSQL database of vectors; empty if none is set."""
-    settings = load_settings()
-    url = settings.index_url or settings.database_url
-    return re.sub(r"^postgres(ql)?(\+psycopg)?(?=:)", "postgresql", url) if url.startswith("postgres") else ""
+    def url(self) -> str:
+        """Return the URL of the PostgreSQL database of vectors; empty if none is set."""
+        settings = load_settings()
+        url = settings.index_url or settings.database_url
+        if not url.startswith("postgres"):
+            return ""
+        return re.sub(r"^postgres(ql)?(\+psycopg)?(?=:)", "postgresql", url)
 
 
 @cache
@@ -333,26 +315,17 @@ def _pool(url: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: psycopg.Connection[Any], _record: object) -> None:
-        installed = _extension(connection)
-        if installed is None:
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            installed = _extension(connection)
-        if installed is None or tuple(map(int, installed.split(".")[:2])) < _OLDEST:
-            raise IndexEngineError(
-                f"the database {_shown(url)} has pgvector {installed}, expected 0.8 or later; update it, "
-                "then run ALTER EXTENSION vector UPDATE in this database",
-                reason="version",
-            )
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        installed: str = connection.execute(
+            "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+        ).fetchall()[0][0]
+        if tuple(map(int, installed.split(".")[:2])) < _OLDEST:
+            raise failure(url, "version", f"it has pgvector {installed}")
         connection.commit()
         register_vector(connection)
         connection.commit()
 
     return engine
-
-
-def _extension(connection: psycopg.Connection[Any]) -> str | None:
-    row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
-    return None if row is None else str(row[0])
 
 
 def _nearest_line(connection: psycopg.Connection[Any], version: Version) -> int:
@@ -385,10 +358,6 @@ def _signed(numbers: Numbers) -> list[int]:
     return signed
 
 
-def _shown(url: str) -> str:
-    return mask_secrets(url.partition("?")[0])
-
-
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
     """Turn an error of the driver into an `IndexEngineError` with its remedy."""
@@ -399,44 +368,8 @@ def _explained(url: str) -> Iterator[None]:
         yield
     except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
         original = getattr(error, "orig", None) or error
-        connecting = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError)
         state = getattr(original, "sqlstate", None) or ""
-        reason, remedy = next(
-            (words for start, words in _REMEDIES.items() if start and state.startswith(start)),
-            _REMEDIES[""] if not state and isinstance(original, connecting) else _UNEXPECTED,
-        )
-        text = mask_secrets(" ".join(str(original).split()))[:300]
-        raise IndexEngineError(
-            f"the vectors in the database {_shown(url)} cannot be used: {remedy} ({text})", reason=reason
-        ) from error
-
-
-_DOWN = (
-    "down",
-    "the server does not answer; see that it runs and that ENTAIL_INDEX_URL is right, or set "
-    "ENTAIL_INDEX=flat, which searches in memory",
-)
-_VERSION = (
-    "version",
-    "pgvector 0.8 or later must be installed on the server; install it, or set ENTAIL_INDEX=flat",
-)
-_REMEDIES: dict[str, tuple[str, str]] = {
-    "57014": (
-        "slow",
-        f"a search took more than {SEARCH_SECONDS} s; see that the index fits into the server's memory "
-        "and that no index is being built",
-    ),
-    "55P03": ("slow", "another process loads vectors into it; try again when it is done"),
-    "53": ("full", "the server has no room left; make room on its disk or in its memory, then try again"),
-    "42501": ("permission", "the user may not do this; let its owner grant CREATE on the database"),
-    "28": ("permission", "the server refuses the user; see the user and password of ENTAIL_INDEX_URL"),
-    "3D": ("down", "there is no such database; see its name in ENTAIL_INDEX_URL"),
-    "0A000": _VERSION,
-    "58P01": _VERSION,
-    "08": _DOWN,
-    "57P": _DOWN,
-    "": _DOWN,
-}
-"""Start of an SQLSTATE -> reason and remedy; empty without an answer of the server."""
-
-_UNEXPECTED = ("unexpected", "it gave an error that is not expected; see the server's log")
+        connecting = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError)
+        default = "down" if not state and isinstance(original, connecting) else "unexpected"
+        reason = next((reason for start, reason in _REASONS.items() if state.startswith(start)), default)
+        raise failure(url, reason, original) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -48,9 +49,7 @@ class Version:
 
     def change(self, numbers: Numbers) -> Change:
         """Return the change to another version of the corpus, from whose order most can be taken over."""
-        in_order = np.empty_like(self.numbers)
-        in_order[self.order] = self.numbers
-        sources = align(in_order, numbers)
+        sources = align(self.in_order, numbers)
         new = np.flatnonzero(sources < 0)
         new = new[np.argsort(numbers[new])]
         positions = np.full(len(self), -1)
@@ -63,10 +62,17 @@ class Version:
         )
         return Change(version, numbers[new], self.numbers[~left])
 
+    @cached_property
+    def in_order(self) -> Numbers:
+        """Keys in the order of the corpus."""
+        in_order = np.empty_like(self.numbers)
+        in_order[self.order] = self.numbers
+        return in_order
+
     @property
     def size_bytes(self) -> int:
         """Bytes in memory."""
-        return self.numbers.nbytes + self.order.nbytes
+        return 2 * self.numbers.nbytes + self.order.nbytes
 
     def positions(self, numbers: Numbers) -> Ints:
         """Return the positions of premises; all must be of this version."""
@@ -88,17 +94,14 @@ class Change:
     retired: Numbers
 
 
-def without(numbers: Numbers, others: Numbers) -> Numbers:
-    """Return those of ascending numbers that other ascending numbers lack.
-
-    >>> without(np.array([1, 2, 5], np.uint64), np.array([2, 3], np.uint64)).tolist()
-    [1, 5]
-    """
-    if not others.size:
-        return numbers
-    at = np.minimum(np.searchsorted(others, numbers), len(others) - 1)
-    lacking: Numbers = numbers[others[at] != numbers]
-    return lacking
+def require_all(count: int, expected: int) -> None:
+    """Raise `IndexEngineError` if a server gives fewer premises than expected."""
+    if count < expected:
+        raise IndexEngineError(
+            f"expected {expected} premises from the server, found {count}: it lost some; restart entail, "
+            "which loads what is missing",
+            reason="incomplete",
+        )
 
 
 def checked_vectors(vectors: Floats, dimension: int) -> Floats:
@@ -121,12 +124,7 @@ def rank(version: Version, vectors: Floats, candidates: Sequence[Candidates], k:
     """
     hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
     for row, (numbers, halves) in enumerate(candidates):
-        if len(numbers) < k:
-            raise IndexEngineError(
-                f"expected {k} premises from the server, found {len(numbers)}: it lost some; restart entail, "
-                "which loads what is missing",
-                reason="incomplete",
-            )
+        require_all(len(numbers), k)
         positions, scores = version.positions(numbers), unit(halves) @ vectors[row]
         best = np.lexsort((positions, -scores))[:k]
         hits.positions[row], hits.scores[row] = positions[best], scores[best]

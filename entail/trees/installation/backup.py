@@ -4,10 +4,10 @@
 
     manifest.json         format, revision of the tables, length and SHA-256 of each part
     tables/<name>.jsonl   one row a line
-    models/...            models in the data folder, and `active.json`, which says which of them are active
+    models/...            models in the data folder; `active.json` in backups of earlier versions
 
-Cached vectors and models that are being written are left out. A backup of SQLite restores into PostgreSQL and
-back.
+Cached vectors, models that are being written, and checkpoints, logs and inputs of jobs are left out. A backup
+of SQLite restores into PostgreSQL and back.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.installation.archive import Archive, open_archive, read_chunks, write_archive
 from entail.trees.installation.health import corpus_problems, row_counts, tree_problems
-from entail.trees.store import schema, search, state
+from entail.trees.store import schema, search
 from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.migrations import migrate
-from entail.trees.store.restoration import FolderSwap, forget
+from entail.trees.store.restoration import ACTIVE, FolderSwap, forget
+from entail.trees.store.state import adopt_jobs
 
 _BATCH = 2_000
 
@@ -68,7 +69,7 @@ class Restoration:
 def backup(
     file: Path, *, url: str | None = None, overwrite: bool = False, progress: ProgressCallback | None = None
 ) -> Backup:
-    """Write all trees, corpora and authors, and the models in the data folder, into one file.
+    """Write the database and the models in the data folder into one file.
 
     The copy is consistent while others work. `DataError` if the file exists and `overwrite` is not set, or if
     it cannot be written.
@@ -108,9 +109,9 @@ def restore(
         try:
             with database.reading() as connection:
                 rows = row_counts(connection)
-                moves = state.read_moves(connection)
-            files = (models.parent / state.ACTIVE, *models.rglob("*"))
-            if any(rows.values()) or moves or any(path.is_file() for path in files):
+            del rows[schema.workers.name]  # which write themselves again
+            files = (models.parent / ACTIVE, *models.rglob("*"))
+            if any(rows.values()) or any(path.is_file() for path in files):
                 if not replace:
                     reason = f"{database.url} or {models} is not empty; say --replace to have it replaced"
                     raise DatabaseError(f"nothing was restored, for {reason} (and backed up first)")
@@ -129,7 +130,7 @@ def restore(
             except BaseException as error:
                 swap.revert(error)
                 raise
-            with database.writing(wait_seconds=database.wait_seconds) as connection:
+            with database.writing() as connection:
                 swap.finish(connection)
         finally:
             database.close()
@@ -147,9 +148,7 @@ def _write(
         def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
             for table in schema.metadata.sorted_tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
-            if moves := state.moves_as_json(connection):
-                yield f"models/{state.ACTIVE}", iter([moves.encode()])
-            for name, path in _model_files(with_active=not moves):
+            for name, path in _model_files(with_active=not counts[schema.active_models.name]):
                 with suppress(FileNotFoundError):  # replaced meanwhile by another version of the model
                     yield name, read_chunks(path.open("rb"))
 
@@ -161,15 +160,15 @@ def _write(
 def _model_files(*, with_active: bool) -> Iterator[tuple[str, Path]]:
     """Yield the parts of the models: name in the archive, file."""
     models = _models_dir()
-    active = models.parent / state.ACTIVE  # of an earlier version, not read yet
+    active = models.parent / ACTIVE  # of an earlier version, not read yet
     if with_active and active.is_file():
-        yield f"models/{state.ACTIVE}", active
+        yield f"models/{ACTIVE}", active
     for folder, folders, files in os.walk(models):
         if Path(folder) == models:
             folders[:] = [name for name in folders if name[0] != "." and not name.endswith(".training")]
         folders.sort()
         for path in (Path(folder, name) for name in sorted(files)):
-            if path.is_file() and not path.is_symlink() and path != models / state.ACTIVE:
+            if path.is_file() and not path.is_symlink() and path != models / ACTIVE:
                 yield f"models/{path.relative_to(models).as_posix()}", path
 
 
@@ -246,19 +245,24 @@ def _fill(
     last: Callable[[sa.Connection], None],
 ) -> tuple[dict[str, int], tuple[str, ...], int]:
     """Create the tables at the backup's revision, fill and migrate them; call `last` before the commit."""
-    with database.writing(wait_seconds=database.wait_seconds) as connection:
+    with database.writing() as connection:
         token = schema.shares.c.token
         links = list(connection.scalars(sa.select(token)))
-        schema.metadata.drop_all(connection)
+        # Backups of earlier revisions have no jobs and moves: those that are there stay.
+        has_jobs = f"tables/{schema.jobs.name}.jsonl" in archive.parts
+        stay = [] if has_jobs else [table.name for table in schema.SINCE_0007]
+        schema.metadata.drop_all(connection, [t for t in schema.metadata.sorted_tables if t.name not in stay])
         forget(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
         migrate(connection, archive.revision)
         tables = sa.MetaData()
-        tables.reflect(connection, only=lambda name, _: not name.startswith(search.INDEX))
+        tables.reflect(
+            connection, only=lambda name, _: name not in stay and not name.startswith(search.INDEX)
+        )
         for column in (column for table in tables.tables.values() for column in table.columns):
             if isinstance(column.type, sa.JSON):
                 column.type = sa.JSON(none_as_null=True)
-        filled = [t for t in tables.sorted_tables if t.name not in {"alembic_version", *state.TABLES}]
+        filled = [t for t in tables.sorted_tables if t.name != "alembic_version"]
         parts = {f"tables/{table.name}.jsonl": table for table in filled}
         if parts.keys() != {part for part in archive.parts if part.startswith("tables/")}:
             raise FormatError(f"expected the tables {sorted(parts)}, found others", source=archive.name)
@@ -277,6 +281,10 @@ def _fill(
                 reason = f"its rows do not fit the table {table.name} ({reason})"
                 raise FormatError(reason, source=archive.name) from error
         migrate(connection)
+        if has_jobs:
+            adopt_jobs(connection, load_settings().jobs_dir)
+        if f"models/{ACTIVE}" in archive.parts:
+            connection.execute(sa.delete(schema.active_models))  # those of the file are read instead
         search.create_index(connection)
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)

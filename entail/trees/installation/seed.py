@@ -61,7 +61,7 @@ def seed_sample(database: Database) -> None:
         licence = "Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)"
         source = "EntailmentBank and WorldTree, Allen Institute for AI"
         try:
-            with database.writing(wait_seconds=database.wait_seconds) as connection:
+            with database.writing() as connection:
                 if not _is_seeded(connection, bundle):
                     insert_corpus(
                         connection,

@@ -6,8 +6,6 @@ import copy
 import logging
 import re
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -18,6 +16,7 @@ import sqlalchemy as sa
 
 from entail.data.stored import parse_as
 from entail.errors import CorpusError, DamagedTreeError, TreeError, UnknownTreeError
+from entail.memory import Cache
 from entail.trees.log.acts import (
     Act,
     AnyAct,
@@ -36,8 +35,6 @@ from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.copies import hides, require_own, require_writable
 from entail.trees.store.database import Database
-
-CACHED_HISTORIES = 256
 
 DAMAGED_REMEDY = (
     "other trees are not affected: archive this one to set it aside, or restore a backup with "
@@ -202,8 +199,7 @@ class TreeLog:
         self._database = database
         self._visible = _select_visible(None)
         self._views: dict[tuple[str | None, bool], Self] = {}
-        self._histories: OrderedDict[str, History] = OrderedDict()
-        self._lock = threading.Lock()
+        self._histories: Cache[str, History] = Cache("trees")
 
     @property
     def writable(self) -> bool:
@@ -378,20 +374,17 @@ class TreeLog:
 
     def _current(self, connection: sa.Connection, tree_id: str) -> History:
         """Return the history in this transaction."""
-        with self._lock:
-            cached_history = self._histories.get(tree_id)
+        cached_history = self._histories.get(tree_id)
         if history := _TREE_ID.fullmatch(tree_id) and read_history(connection, tree_id, cache=cached_history):
             return history
         raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
 
     def _cache(self, tree_id: str, history: History) -> None:
-        with self._lock:
-            cached_history = self._histories.get(tree_id, history)
-            if cached_history.seq <= history.seq or cached_history.event(history.seq) != history.events[-1]:
-                self._histories[tree_id] = history
-            self._histories.move_to_end(tree_id)
-            while len(self._histories) > CACHED_HISTORIES:
-                self._histories.popitem(last=False)
+        cached = self._histories.get(tree_id)
+        if cached is history:
+            return
+        if cached is None or cached.seq <= history.seq or cached.event(history.seq) != history.events[-1]:
+            self._histories.put(tree_id, history)
 
     def _tree_row(self, connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
         """Return the row of a tree if the viewer sees it, or locked, for `require_writable` to decide on."""

@@ -163,7 +163,7 @@ class Authors:
         if stored_name is not None or self._database.read_only:
             return stored_name or clean
         try:
-            with self._database.writing() as connection:
+            with self._database.writing(wait_seconds=GLANCE) as connection:
                 return enter(connection, clean)
         except LockedDatabaseError:
             return clean

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +19,7 @@ from entail.data.premises import SCHEMA, Premises, table_of
 from entail.data.records import Corpus, Premise
 from entail.data.text import SURROGATES, clean_premise, premise_key, quote
 from entail.errors import CorpusError
+from entail.memory import Cache
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 from entail.trees.store import schema
@@ -29,7 +28,6 @@ from entail.trees.store.database import Database
 from entail.trees.store.search import ID, TEXT, add_words, matches
 
 LONGEST_NAME = 100
-CACHED_CORPORA = 8
 COUNTED = 10_000
 """Premises of a search that are counted; who sees more looks for another word."""
 
@@ -81,8 +79,7 @@ class CorpusStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._versions: OrderedDict[tuple[str, int, datetime], _Version] = OrderedDict()
-        self._lock = threading.Lock()
+        self._versions: Cache[tuple[str, int, datetime], _Version] = Cache("corpora")
 
     def add_corpus(
         self,
@@ -128,37 +125,19 @@ class CorpusStore:
             number = info.version if version is None else version
             if not 1 <= number <= info.version:
                 raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {number}")
-            with self._lock:
-                cached = [slot[1] for slot in self._versions if slot[0] == corpus_id and slot[1] < number]
+            versions = dict(self._versions.items())
+            cached = [slot[1] for slot in versions if slot[0] == corpus_id and slot[1] < number]
             query = sa.select(changes.version, changes.at).where(
                 changes.corpus_id == corpus_id, changes.version.in_({number, *cached})
             )
             # With the time, since another corpus may be restored under the same id.
             slots = [(corpus_id, *row) for row in connection.execute(query.order_by(changes.version.desc()))]
-            with self._lock:
-                base = next((slot for slot in slots if slot in self._versions), None)
-                before = self._versions[base] if base else None
+            base = next((slot for slot in slots if slot in versions), None)
+            before = self._versions.get(base) if base else None
             if before is None or before.number != number:
                 before = _read_version(connection, info, number, before)
-        with self._lock:
-            self._versions[slots[0]] = before
-            self._versions.move_to_end(slots[0])
-            while len(self._versions) > CACHED_CORPORA:
-                self._versions.popitem(last=False)
+                self._versions.put(slots[0], before)
         return before.corpus
-
-    def premise(self, corpus_id: str, key: str) -> Premise:
-        """Return the premise with a key: the one in force, or else the last that was retired."""
-        premises = schema.premises.c
-        columns = (premises.text, premises.source_id, premises.extra)
-        query: sa.Select[Any] = sa.select(*columns)
-        query = query.where(premises.corpus_id == corpus_id, premises.key == key)
-        with self._database.reading() as connection:
-            name = _read_info(connection, corpus_id).name
-            row = connection.execute(query.order_by(premises.added.desc()).limit(1)).first()
-        if row is None:
-            raise CorpusError(f"{name!r} has no premise {key!r}")
-        return _read_premise(row)
 
     def columns(self, corpus_id: str) -> list[str]:
         """Return the names of the columns that the first premises have next to their texts."""
@@ -380,6 +359,12 @@ class _Version:
     number: int
     corpus: Corpus
     rows: NDArray[np.int64]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of texts, keys and positions; versions share texts, which count for each."""
+        columns = self.corpus.columns
+        return int(columns.table.nbytes) + 3 * columns.numbers.nbytes + self.rows.nbytes
 
 
 def _read_version(

@@ -29,23 +29,26 @@ from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.restoration import is_interrupted, recover
 from entail.trees.store.schema import REVISION
 
-ACT_WAIT, GLANCE = 3.0, 0.2
-"""Seconds that an act waits for a lock, and an optional write, such as presence."""
+GLANCE = 0.2
+"""Seconds that an optional write, such as presence, waits for a lock."""
+
+WAIT = 30.0
+"""Seconds that other writes wait: twenty who write all the time wait for half of it."""
+
+_LONGEST_SLEEP = 0.03
+_CONNECT_TIMEOUT = 10.0
 
 _WRITING = "entail_writing"  # option of a connection: the seconds that its writer waits
 
 
 @dataclass(frozen=True, repr=False)
 class Database:
-    """Opened database, safe to share between threads; `url` is without its password.
-
-    `wait_seconds` is the wait for a lock where a write cannot be given up.
-    """
+    """Opened database, safe to share between threads; `url` is without its password."""
 
     engine: sa.Engine
     url: str
     read_only: bool = False
-    wait_seconds: float = 10.0
+    wait_seconds: float = WAIT
     _shared: threading.local = field(default_factory=threading.local, compare=False)
 
     @property
@@ -83,12 +86,12 @@ class Database:
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction, committed to disk at the end or rolled back on an error.
 
-        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`, after
-        which `LockedDatabaseError` is raised.
+        Readers never wait. A writer waits for others for `wait_seconds`, by default those of the database,
+        after which `LockedDatabaseError` is raised.
         """
         if self.read_only:
             raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {self.remedy}")
-        wait = min(ACT_WAIT, self.wait_seconds) if wait_seconds is None else wait_seconds
+        wait = self.wait_seconds if wait_seconds is None else wait_seconds
         with (
             translate_errors(self.url),
             self.engine.connect().execution_options(**{_WRITING: wait}) as connection,
@@ -139,17 +142,15 @@ def _path_of(url: URL) -> Path:
 def open_database(
     url: str | None = None,
     *,
-    wait_seconds: float = 10.0,
+    wait_seconds: float = WAIT,
     read_only: bool = False,
     scratch: bool = False,
-    migrates: bool = True,
 ) -> Database:
     """Open a database (by default the settings'); create it if it is missing, and migrate it.
 
-    `wait_seconds` is the longest wait for a server, or for a lock when tables have to be made. With
+    `wait_seconds` is the longest wait for a server, or for a lock. With
     `read_only`, nothing is made, migrated or locked; a file that this user cannot write is opened so, and in
-    a demo any database that is not `scratch`. Without `migrates`, the tables are left as they are, for
-    readers of others that have a version of their own.
+    a demo any database that is not `scratch`.
 
     Raises:
         LockedDatabaseError: If a migration is needed while another process writes.
@@ -159,19 +160,19 @@ def open_database(
     parsed = parse_url(url if url is not None else load_settings().database_url)
     display_url = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
-        return open_database(url, wait_seconds=wait_seconds, read_only=True, migrates=migrates)
+        return open_database(url, wait_seconds=wait_seconds, read_only=True)
     with translate_errors(display_url):
         if parsed.get_backend_name() == "sqlite":
-            return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only, migrates=migrates)
+            return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only)
         engine = _engine(
             parsed,
-            connect_args={"connect_timeout": max(2, round(wait_seconds))},
+            connect_args={"connect_timeout": max(2, round(min(wait_seconds, _CONNECT_TIMEOUT)))},
             isolation_level="READ COMMITTED",  # so that a writer who waited for a row reads what is new
             pool_pre_ping=True,
         )
         sa.event.listen(engine, "begin", _limit_wait)
         database = Database(engine, display_url, read_only=read_only, wait_seconds=wait_seconds)
-        return _ensure_tables(database, migrates=migrates)
+        return _ensure_tables(database)
 
 
 def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
@@ -192,9 +193,7 @@ def _limit_wait(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
-def _open_sqlite(
-    url: URL, display_url: str, wait_seconds: float, *, read_only: bool, migrates: bool
-) -> Database:
+def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: bool) -> Database:
     path = _path_of(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
@@ -214,24 +213,25 @@ def _open_sqlite(
         if all(os.access(own, os.W_OK, effective_ids=effective) for own in (path, path.parent)):
             database = Database(_sqlite_engine(url, wait_seconds), display_url, wait_seconds=wait_seconds)
             try:
-                _use_wal(database.engine, wait_seconds)
+                with database.engine.connect() as connection:
+                    _execute_when_free(connection, "PRAGMA journal_mode = WAL", wait_seconds)
             except BaseException:
                 database.close()
                 raise
-            return _ensure_tables(database, migrates=migrates)
+            return _ensure_tables(database)
     # A database in WAL mode needs a -shm file. Where the folder does not let SQLite make one, the file may be
     # read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal, read = path.with_name(path.name + "-wal"), {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
     try:
         database = Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True)
-        return _ensure_tables(database, migrates=migrates)
+        return _ensure_tables(database)
     except sa.exc.OperationalError:
         if wal.exists() and wal.stat().st_size:
             raise
     uri = uri.update_query_dict({"immutable": "1"})
     database = Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True)
-    return _ensure_tables(database, migrates=migrates)
+    return _ensure_tables(database)
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
@@ -248,43 +248,50 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
         wait: float | None = connection.get_execution_options().get(_WRITING)
-        milliseconds = round(1000 * (wait_seconds if wait is None else wait))
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {milliseconds}")
-        connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
+        if wait is None:
+            connection.exec_driver_sql("BEGIN")
+        else:
+            _execute_when_free(connection, "BEGIN IMMEDIATE", wait)
 
     return engine
 
 
-def _use_wal(engine: sa.Engine, wait_seconds: float) -> None:
-    """Set the journal to WAL; try again while another process does, since SQLite's timeout does not count."""
-    deadline = time.monotonic() + wait_seconds
-    with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
+def _execute_when_free(connection: sa.Connection, statement: str, wait_seconds: float) -> None:
+    """Execute a statement that needs a lock as soon as no other process has it.
+
+    SQLite's own timeout does not count for some statements. For the others it sleeps longer each time, so
+    that the first of many writers starve; here those who wait longest look most often.
+    """
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    (timeout,) = raw.execute("PRAGMA busy_timeout").fetchone()
+    raw.execute("PRAGMA busy_timeout = 0")
+    begun = time.monotonic()
+    try:
         while True:
             try:
-                raw.execute("PRAGMA journal_mode = WAL")
+                raw.execute(statement)
                 return
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() >= deadline:
+                if "locked" not in str(error) or (waited := time.monotonic() - begun) >= wait_seconds:
                     raise
-            time.sleep(0.01)
+            time.sleep(_LONGEST_SLEEP / (1 + 4 * waited))
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {timeout}")
 
 
-def _ensure_tables(database: Database, *, migrates: bool) -> Database:
-    """Return the database, which `migrates` to the tables of this version; close it on an error."""
+def _ensure_tables(database: Database) -> Database:
+    """Return the database, migrated to the tables of this version; close it on an error."""
     try:
         with database.engine.connect() as connection:
             revision = schema_revision(connection)
-        if not migrates:
-            return database
         if revision != REVISION and database.read_only:
             raise DatabaseError(
                 f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, "
                 "and it can only be read here; start entail with write access to migrate it"
             )
         if revision != REVISION:
-            with database.writing(wait_seconds=database.wait_seconds) as connection:
+            with database.writing() as connection:
                 migrate(connection)
         if not database.read_only and is_interrupted():
             # A restore that is under way holds the lock.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
 from entail.settings import load_settings
-from entail.trees.store.state import ACTIVE, moves_as_json, remove_moves
 
 JOURNAL = "restore.json"
 """Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
+
+ACTIVE = "active.json"
+"""Name of the file with the moves of pointers in the data folder, and in backups, of earlier versions."""
 
 _LOCK = 7_300_417  # PostgreSQL's advisory lock; in SQLite a write locks the whole database
 
@@ -76,17 +79,9 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Put the pointers next to the models; remove the old models unless they stay, table and journal.
-
-        The registry reads the pointers from there.
-        """
-        active, destination = self.models / ACTIVE, self.models.parent / ACTIVE
-        if active.is_file():
-            if self.keeps and self.before.is_dir() and (moves := moves_as_json(connection)):
-                write_text(self.before / ACTIVE, moves)
-            active.replace(destination)
-        if destination.is_file():
-            remove_moves(connection)
+        """Put the file of pointers where the registry reads it; remove the old models unless they stay."""
+        with suppress(FileNotFoundError):
+            (self.models / ACTIVE).replace(self.models.parent / ACTIVE)
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)

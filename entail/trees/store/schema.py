@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0008"
+REVISION = "0009"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -163,6 +163,51 @@ shares = Table(
     _verified(),
     Index(None, "tree_id"),
 )
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(30), primary_key=True),
+    Column("name", String(80), nullable=False),  # in small letters, empty where it is unknown
+    Column("open", Boolean, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("queued", Utc, nullable=False),
+    Column("home", String(16)),
+    Column("attempt", Integer, nullable=False),
+    Column("machine", String(16)),
+    Column("beat", Float),
+    *(Column(name, Text, nullable=False) for name in ("spec", "status")),
+    *(Column(name, Text) for name in ("cancel", "progress", "outcome", "result", "placed")),
+    *(Column(name, Text) for name in ("inputs", "checkpoint")),
+)
+_is_open = jobs.c.open
+Index("uq_jobs_open_name", jobs.c.name, unique=True, sqlite_where=_is_open, postgresql_where=_is_open)
+
+job_events = Table(
+    "job_events",
+    metadata,
+    Column("job_id", String(30), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("content", Text, nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("machine", String(16), primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("beat", Float, nullable=False),
+)
+
+active_models = Table(
+    "active_models",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+)
+
+SINCE_0007 = (jobs, job_events, workers, active_models)
+"""Tables that backups of earlier revisions do not have."""
 
 projects = Table(
     "projects",

@@ -1,4 +1,4 @@
-"""State of jobs, workers and active models: tables of their own in the database, and all SQL on them.
+"""State of jobs, workers and active models: all SQL on their tables.
 
 Machines share nothing else. What jobs and pointers mean is said in `entail.jobs` and `entail.registry`; here
 they are texts of JSON and the columns by which they are found. Each change is one statement, whose `WHERE`
@@ -7,71 +7,28 @@ says what it was decided on: it changes nothing where another machine was first.
 
 from __future__ import annotations
 
-import json
+import contextlib
+import os
+import secrets
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 import sqlalchemy as sa
-from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text
 
+from entail.data.private import make_folder
 from entail.errors import DatabaseError
-from entail.trees.store.schema import Utc
+from entail.settings import is_demo, load_settings
+from entail.trees.store import schema
+from entail.trees.store.database import Database, open_database, sqlite_file
 
-VERSION = 1
-"""Version of the tables; those of a newer one are refused."""
-
-_LOCK = 0x656E7461696D  # PostgreSQL's advisory lock of those who make the tables
-_metadata = sa.MetaData()
-_version = Table("state_version", _metadata, Column("version", Integer, primary_key=True))
-_jobs = Table(
-    "jobs",
-    _metadata,
-    Column("id", String(30), primary_key=True),
-    Column("name", String(80), nullable=False),  # in small letters, empty where it is unknown
-    Column("open", Boolean, nullable=False),
-    Column("state", String(12), nullable=False),
-    Column("queued", Utc, nullable=False),
-    Column("home", String(16)),
-    Column("attempt", Integer, nullable=False),
-    Column("machine", String(16)),
-    Column("beat", Float),
-    *(Column(name, Text, nullable=False) for name in ("spec", "status")),
-    *(Column(name, Text) for name in ("cancel", "progress", "outcome", "result", "placed")),
-    *(Column(name, Text) for name in ("inputs", "checkpoint")),
-)
-_is_open = _jobs.c.open
-Index("uq_jobs_open_name", _jobs.c.name, unique=True, sqlite_where=_is_open, postgresql_where=_is_open)
-_events = Table(
-    "job_events",
-    _metadata,
-    Column("job_id", String(30), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("content", Text, nullable=False),
-)
-_workers = Table(
-    "workers",
-    _metadata,
-    Column("machine", String(16), primary_key=True),
-    Column("content", Text, nullable=False),
-    Column("beat", Float, nullable=False),
-)
-_moves = Table(
-    "active_models",
-    _metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("content", Text, nullable=False),
-)
-
-TABLES = frozenset(_metadata.tables)
-"""Names of the tables, which no migration of the trees knows."""
-
-ACTIVE = "active.json"
-"""Name of the file with the moves of pointers: in backups, and in the data folder of earlier versions."""
+_jobs, _events, _workers, _moves = schema.SINCE_0007
 
 
 @dataclass(frozen=True)
@@ -113,23 +70,46 @@ class JobRow:
 _STORED = tuple(field.name for field in fields(JobRow))[:-1]
 
 
-class State(ABC):
-    """Rows of jobs, workers and active models in one database; without its tables there are none.
+class State:
+    """Rows of jobs, workers and active models in the database of a URL, which stays open once it is used.
 
-    Methods raise `DatabaseError` if the database does not answer.
+    Methods raise `DatabaseError` if the database does not answer. Nothing is read from a file that is not
+    there, and none is made.
     """
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[sa.Connection | None]:
-        """Give a connection, None where the tables are not made yet."""
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = Lock()
+        self._database: Database | None = None
+        self._inode: int | None = None
 
-    @abstractmethod
-    def writing(self) -> AbstractContextManager[sa.Connection]:
-        """Give a connection in a transaction; the tables are made first where there are none."""
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Yield a connection in a transaction."""
+        with self._open().writing() as connection:
+            yield connection
 
-    def jobs(self, *, state: str | None = None) -> list[JobRow]:
-        """Return all jobs, or those of a state."""
-        return self._job_rows(sa.true() if state is None else _jobs.c.state == state)
+    def _open(self) -> Database:
+        """Return the database; it is opened again after its file was replaced."""
+        with self._lock:
+            if self._database is not None and _inode_of(self._url) != self._inode:
+                self._database.close()
+                self._database = None
+            if self._database is None:
+                self._database = open_database(self._url)
+                self._inode = _inode_of(self._url)
+            return self._database
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+            self._database = None
+
+    def jobs(self) -> list[JobRow]:
+        """Return all jobs."""
+        return self._job_rows(sa.true())
 
     def job(self, job_id: str) -> JobRow | None:
         """Return a job, None if there is none."""
@@ -158,20 +138,18 @@ class State(ABC):
             _add_events(connection, row.id, events)
             return True
 
-    def change_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
-        """Change a job if its status is still that of a row; False if it is not, or an open name is taken."""
+    def change_job(self, row: JobRow, *, beats: bool = False, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
+        """Change a job if its status is still that of a row; False if it is not, or an open name is taken.
+
+        With `beats`, its machine gets the lease of the attempt.
+        """
         as_read = sa.and_(_jobs.c.id == row.id, _jobs.c.status == row.status, _jobs.c.attempt == row.attempt)
         try:
-            return self._update(as_read, values)
+            return self._update(as_read, values, beats=beats)
         except DatabaseError as error:
             if isinstance(error.__cause__, sa.exc.IntegrityError):
                 return False
             raise
-
-    def claim_job(self, row: JobRow, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
-        """Give the lease of a queued job's next attempt to a machine; False if another one was first."""
-        queued = sa.and_(_jobs.c.id == row.id, _jobs.c.state == "queued", _jobs.c.attempt == row.attempt)
-        return self._update(queued, values, beats=True)
 
     def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401 - JSON values
         """Change a job under the lease of an attempt; False if that has ended, or was lost."""
@@ -226,8 +204,11 @@ class State(ABC):
         return [content for (content,) in self._fetch(lambda _: query)]
 
     def _fetch(self, query: Callable[[sa.Connection], sa.Select[Any]]) -> Sequence[Any]:
-        with self.reading() as connection:
-            return connection.execute(query(connection)).all() if connection is not None else []
+        file = sqlite_file(self._url)
+        if file is not None and not file.exists():
+            return []
+        with self._open().reading() as connection:
+            return connection.execute(query(connection)).all()
 
     def _job_rows(self, condition: sa.ColumnElement[bool]) -> list[JobRow]:
         def query(connection: sa.Connection) -> sa.Select[Any]:
@@ -244,26 +225,8 @@ class State(ABC):
             return connection.execute(sa.update(_jobs).where(condition).values(**values)).rowcount == 1
 
 
-def version_of(connection: sa.Connection) -> int:
-    """Return the version of the tables, 0 without any."""
-    if not sa.inspect(connection).has_table(_version.name):
-        return 0
-    return connection.scalar(sa.select(sa.func.max(_version.c.version))) or 0
-
-
-def make_tables(connection: sa.Connection) -> None:
-    """Make the tables in a transaction, unless another process did."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    _metadata.create_all(connection)
-    if not version_of(connection):
-        connection.execute(sa.insert(_version).values(version=VERSION))
-
-
 def read_moves(connection: sa.Connection) -> list[str]:
-    """Return the moves of pointers in a transaction; none without tables."""
-    if not version_of(connection):
-        return []
+    """Return the moves of pointers in a transaction."""
     return list(connection.scalars(sa.select(_moves.c.content).order_by(_moves.c.number)))
 
 
@@ -280,16 +243,12 @@ def add_moves(connection: sa.Connection, contents: Mapping[int, str]) -> None:
         connection.execute(sa.insert(_moves), rows)
 
 
-def remove_moves(connection: sa.Connection) -> None:
-    """Remove all moves, for others that follow."""
-    if version_of(connection):
-        connection.execute(sa.delete(_moves))
-
-
-def moves_as_json(connection: sa.Connection) -> str:
-    """Return the content of the file `ACTIVE`, empty without moves."""
-    moves = [json.loads(content) for content in read_moves(connection)]
-    return json.dumps({"format": 1, "moves": moves}, indent=1) + "\n" if moves else ""
+def adopt_jobs(connection: sa.Connection, folder: Path) -> None:
+    """Give restored jobs of other folders to this one, unless some are its own; forget the workers."""
+    connection.execute(sa.delete(_workers))
+    homes = set(connection.scalars(sa.select(_jobs.c.home).where(_jobs.c.home.is_not(None))))
+    if homes and (home := home_of(folder)) not in homes:
+        connection.execute(sa.update(_jobs).where(_jobs.c.home.is_not(None)).values(home=home))
 
 
 def _lease(job_id: str, attempt: int) -> sa.ColumnElement[bool]:
@@ -307,5 +266,48 @@ def _add_events(connection: sa.Connection, job_id: str, contents: Sequence[str])
 def _now(connection: sa.Connection) -> sa.ColumnElement[float]:
     """Return the seconds since 1970: by the clock of the server, which all machines share."""
     if connection.dialect.name == "postgresql":
-        return sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), Float)
-    return sa.literal(time.time(), Float)
+        return sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), sa.Float)
+    return sa.literal(time.time(), sa.Float)
+
+
+def home_of(folder: Path) -> str:
+    """Return the id of a folder of jobs, which machines that share it have in common; make one."""
+    file = folder / "home"
+    with contextlib.suppress(OSError):
+        if not file.exists() and not is_demo():
+            make_folder(folder)
+            unfinished = file.with_name(f".home-{secrets.token_hex(8)}")
+            unfinished.write_text(secrets.token_hex(8), encoding="ascii")
+            with contextlib.suppress(FileExistsError):
+                os.link(unfinished, file)
+            unfinished.unlink()
+        return file.read_text(encoding="ascii")[:16]
+    return ""
+
+
+def _inode_of(url: str) -> int | None:
+    file = sqlite_file(url)
+    return file.stat().st_ino if file is not None and file.exists() else None
+
+
+_states = WeakSet[State]()
+
+
+@lru_cache(maxsize=8)
+def _state_of(url: str) -> State:
+    _states.add(state := State(url))
+    return state
+
+
+def open_state(url: str | None = None) -> State:
+    """Return the state in a database, that of the settings by default; it stays open."""
+    return _state_of(url or load_settings().database_url)
+
+
+def _close_states() -> None:
+    for state in list(_states):
+        state.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_close_states)  # no connection can be shared with a forked process

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from entail.encoders.training_queries import has_training_record, training_queri
 from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
+from entail.memory import Cache
 from entail.registry.models import active
 from entail.runtime.models import model_cache
 from entail.settings import load_settings
@@ -33,6 +35,8 @@ from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import Workspace, reference_premises, retrievers, workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
+
+T = TypeVar("T")
 
 QUERY, TREE, SPLIT, BIAS = "query", "tree", "split", "bias"
 MODES = {QUERY: "A claim", TREE: "A tree", SPLIT: "Many trees", BIAS: "Similarity bias"}
@@ -53,6 +57,7 @@ LINK = Link(
 EXAMPLES, TEAM, FILE = "examples", "team", "file"
 KINDS = {EXAMPLES: "Example trees", TEAM: "Your team's trees", FILE: "An EntailmentBank file"}
 _UPLOAD = "Upload one …"
+_READ: Cache[Hashable, Any] = Cache("trees of comparisons")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +156,23 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
     return Source(KINDS[kind], tree_versions, stored_trees(tree_versions), corpus)
 
 
-@st.cache_resource(show_spinner="Reading the trees …", max_entries=16)
 def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
     """Return trees of the database as of their seqs, named by id and seq, as official rows."""
-    seqs = dict(trees)
-    histories = workspace().log.histories(seqs)
-    return tuple(refold(history.at(seqs[id]).tree) for id, history in histories)
+    seqs, log = dict(trees), workspace().log
+
+    def read() -> tuple[ExplanationTree, ...]:
+        return tuple(refold(history.at(seqs[id]).tree) for id, history in log.histories(seqs))
+
+    return _read_once((workspace().database.url, trees), read)
+
+
+def _read_once(key: Hashable, read: Callable[[], T]) -> T:
+    value: T | None = _READ.get(key)
+    if value is None:
+        with st.spinner("Reading the trees …"):
+            value = read()
+        _READ.put(key, value)
+    return value
 
 
 def _pick_file(corpus: Corpus) -> Source | None:
@@ -180,12 +196,7 @@ def _pick_file(corpus: Corpus) -> Source | None:
     else:
         content = (folder / name).read_bytes()
     stamp = hashlib.sha256(content).hexdigest()
-    return Source(name, stamp, _read(stamp, name, content), corpus)
-
-
-@st.cache_resource(show_spinner="Reading the file …", max_entries=4)
-def _read(stamp: str, _name: str, _content: bytes) -> tuple[ExplanationTree, ...]:
-    return tuple(read_trees(_content, name=_name))
+    return Source(name, stamp, _read_once(stamp, lambda: tuple(read_trees(content, name=name))), corpus)
 
 
 @dataclass(frozen=True)
@@ -249,10 +260,10 @@ def take_pair(shared: Workspace, corpus: Corpus, choice: Choice) -> Pair | None:
     return Pair(corpus, (indexes[0], indexes[1]), reference_premises(choice.corpus.id), judgements)
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
 def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int], ...]) -> Judgements:
     """Return the decisions of the team's trees over a corpus; a changed tree is another key."""
-    return judgements_of(workspace().log, corpus_id=corpus_id)
+    key = (workspace().database.url, corpus_id, trees)
+    return _read_once(key, lambda: judgements_of(workspace().log, corpus_id=corpus_id))
 
 
 def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:

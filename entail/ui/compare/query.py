@@ -98,6 +98,10 @@ def draw_query(pair: Pair, query: str, *, k: int, gold: Mapping[str, str] | None
                 alt=f"Ranks of {len(comparison.rows)} premises, {' and '.join(pair.names)}. {changes}",
             )
         st.caption(f"**Largest differences:** {label(changes)} Log scale below rank {comparison.k}")
+    if comparison.listed:
+        st.caption(
+            f"A large corpus: rank {comparison.listed + 1:,} means below the first {comparison.listed:,}."
+        )
     draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
     return comparison
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import streamlit as st
 
+from entail.memory import CACHE, Usage
 from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.results import versions
@@ -63,8 +65,9 @@ def access_refusal() -> str | None:
 
 
 def _draw_machine(shared: Workspace) -> None:
-    """Draw disk, versions, and the check of `entail doctor`."""
+    """Draw disk, memory, versions, and the check of `entail doctor`."""
     _draw_storage()
+    _draw_memory()
     left, right = st.columns([3, 4], gap="large")
     with left:
         st.subheader("Versions")
@@ -117,6 +120,22 @@ def _draw_storage() -> None:
             "can be rebuilt": "Can be rebuilt",
             "where": "Folder",
         },
+    )
+
+
+def _draw_memory() -> None:
+    """Draw the cache of this process by kind."""
+    usages = CACHE.usage()
+    used = sum(usage.bytes for usage in usages)
+    st.subheader("Memory")
+    st.progress(
+        min(1.0, used / CACHE.budget),
+        text=f"Cached by this process: {in_words(used)} of at most {in_words(CACHE.budget)}. What was used "
+        "least recently is removed first.",
+    )
+    draw_table(
+        [{**asdict(usage), "bytes": in_words(usage.bytes)} for usage in usages],
+        column_config={field.name: field.name.capitalize() for field in fields(Usage)},
     )
 
 
@@ -176,7 +195,7 @@ def _draw_database(shared: Workspace) -> None:
         st.warning("The database is read-only.", icon=":material/lock:")
     st.subheader("Backup")
     st.caption(
-        "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
+        "A snapshot of the database and of the models in the data folder. `entail restore FILE` "
         "restores it into SQLite or PostgreSQL. Copy it to another disk."
     )
     st.button(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -95,7 +96,7 @@ def _draw_differences(shared: Workspace, author: str, comparison: Comparison) ->
                     type="tertiary",
                     help="Offer it again",
                     on_click=_guard(
-                        lambda row=row: shared.curation.leave(comparison, row, actor=author, leave=False)
+                        partial(shared.curation.leave, comparison, row, actor=author, leave=False)
                     ),
                 )
 
@@ -116,13 +117,13 @@ def _draw_difference(
             spoken("Take", row.text),
             key=f"take-{row.key}",
             shortcut=str(number),
-            on_click=_guard(lambda: shared.curation.take(comparison, row, actor=author)),
+            on_click=_guard(partial(shared.curation.take, comparison, row, actor=author)),
         )
         st.button(
             spoken("Leave", row.text),
             key=f"leave-{row.key}",
             type="tertiary",
-            on_click=_guard(lambda: shared.curation.leave(comparison, row, actor=author)),
+            on_click=_guard(partial(shared.curation.leave, comparison, row, actor=author)),
         )
 
 
@@ -144,9 +145,7 @@ def _draw_end(shared: Workspace, author: str, comparison: Comparison) -> None:
             st.button(
                 f"All of {label(shown_name(copy.annotator or ''))}",
                 key=f"whole-{number}",
-                on_click=_guard(
-                    lambda number=number: shared.curation.take_whole(comparison, number, actor=author)
-                ),
+                on_click=_guard(partial(shared.curation.take_whole, comparison, number, actor=author)),
                 help="Take this copy as a whole",
             )
 

@@ -66,7 +66,11 @@ def _draw_residents(target: Target) -> None:
     rows = _describe_residents(Traffic(samples[0], samples[-1]), target) if samples else []
     if rows:
         draw_table(pd.DataFrame(rows), placeholder="", key="serving_memory")
-        st.caption("A base that several models share counts in the size of each.")
+        processes = samples[-1].select("entail_process_bytes").values()
+        st.caption(
+            f"Processes: {len(processes)}, with {in_words(int(sum(processes)))} of memory. A base that "
+            "several models share, or an index that several processes share, counts for each of them."
+        )
     else:
         st.info(
             "Nothing is in memory yet. A model is loaded when it is first used.", icon=":material/memory:"
@@ -82,6 +86,8 @@ def _describe_residents(traffic: Traffic, target: Target) -> list[dict[str, Any]
             in_use = {active(role=role).encoder for role in ROLES}
     rows = []
     for key, size in sorted(traffic.last.select("entail_model_bytes").items(), key=lambda item: -item[1]):
+        if not size:
+            continue  # unloaded
         labels = dict(key)
         kind, answers = KINDS.get(labels["kind"], (labels["kind"], ""))
         texts = traffic.count("entail_batch_texts_sum", encoder=labels["name"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -26,6 +26,15 @@ BADGES: dict[State, tuple[str, str]] = {
     "sent back": ("undo", "red"),
 }
 """Icon and colour of each state."""
+
+
+_MOVES: Mapping[State, Sequence[tuple[str, str, Action]]] = {
+    "open": [("Take", "play_arrow", "take")],
+    "in progress": [("Release", "output", "release"), ("Submit", "upload", "submit")],
+    "sent back": [("Submit", "upload", "submit")],
+    "submitted": [("Take back", "undo", "take back")],
+}
+"""Title, icon and action of the moves that an annotator can make from each state."""
 
 
 def badge(state: State) -> str:
@@ -72,13 +81,7 @@ def _draw_piece(shared: Workspace, author: str, piece: Piece) -> None:
         with st.container(gap=None):
             st.markdown(label(piece.hypothesis, longest=160))
             st.caption(f"{badge(piece.state)} {ago(piece.at)}{_reason(shared, author, piece)}")
-        actions: Sequence[tuple[str, str, Action]] = {
-            "open": [("Take", "play_arrow", "take")],
-            "in progress": [("Release", "output", "release"), ("Submit", "upload", "submit")],
-            "sent back": [("Submit", "upload", "submit")],
-            "submitted": [("Take back", "undo", "take back")],
-        }.get(piece.state, ())
-        for title, icon, action in actions:
+        for title, icon, action in _MOVES.get(piece.state, ()):
             st.button(
                 spoken(title, f"{title}: {piece.hypothesis}"),
                 icon=f":material/{icon}:",

@@ -46,8 +46,13 @@ def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:
         is_locked_in_demo("no project can begin")
         return
     if not st.session_state.get(_BEGUN):
-        kind = "primary" if primary else "secondary"
-        st.button("New project", icon=":material/add:", type=kind, on_click=_show_form, args=(True,))
+        st.button(
+            "New project",
+            icon=":material/add:",
+            type="primary" if primary else "secondary",
+            on_click=_show_form,
+            args=(True,),
+        )
         return
     with st.container(border=True, key="begin"):
         _draw_form(shared, author)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from entail.teams.report import project_agreement
+from entail.teams.report import measure_agreement
 from entail.ui.agreement.figures import (
     draw_downloads,
     draw_figures,
@@ -22,7 +22,7 @@ with page("Agreement", "How far the annotators of a hypothesis agree, and where 
         st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
         st.stop()
     with st.spinner("Comparing trees …", show_time=True):
-        report = project_agreement(shared.work, shared.log, project.id, actor=author or "")
+        report = measure_agreement(shared.database, shared.log, project.id, actor=author or "")
     if not report.hypotheses:
         st.info(
             "Nothing to compare yet: agreement needs hypotheses with two copies or more, all submitted. "

@@ -7,8 +7,8 @@ from alembic import op
 
 from entail.trees.store.schema import Utc
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 _PIECE = ["project_id", "number", "copy"]
 _PIECES = ["pieces.project_id", "pieces.number", "pieces.copy"]
