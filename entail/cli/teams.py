@@ -28,7 +28,7 @@ def agreement(
     with closing(open_database()) as database:
         about = Projects(database).project(project, actor="")
         report = measure_agreement(database, TreeLog(database), about.id, actor="")
-    header, rows = ("", "alpha", "95 % interval", "alike"), []
+    header, rows = ("", "alpha", "95 % interval", "alike"), list[tuple[str, ...]]()
     for aspect, value in report.trees.items():
         interval = "" if value.low is None or value.high is None else f"{value.low:.2f} to {value.high:.2f}"
         rows.append((aspect, _number(value.alpha), interval, f"{value.observed:.2f}"))

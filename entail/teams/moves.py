@@ -13,6 +13,7 @@ from entail.teams.permissions import PieceId, is_piece
 from entail.teams.policy import State
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
+from entail.trees.store.copies import WRITABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Piece:
     moves: int
     tree_id: str | None
     submitted_seq: int | None
+
+    def is_open_to(self, author: str | None) -> bool:
+        """Whether an author may change its tree now, as far as state and authorship decide."""
+        return self.state in WRITABLE and (self.id.copy == 0 or self.annotator in (None, author))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,9 @@ def measure_agreement(database: Database, log: TreeLog, project_id: str, *, acto
         for name, history in zip(names, histories.values(), strict=True):
             for (_, key), judgement in history.tree.judgements.items():
                 judged[number, fold(judgement.query), key][name] = judgement.accepted
-        for (first, one), (second, other) in combinations(zip(names, shapes[number], strict=True), 2):
-            by_pair[min(first, second), max(first, second)].append(similarity(one, other))
+        for first, second in combinations(zip(names, shapes[number], strict=True), 2):
+            (first_name, second_name) = sorted((first[0], second[0]))
+            by_pair[first_name, second_name].append(similarity(first[1], second[1]))
         clades, steps, leaves = (_mean(shapes[number], aspect) for aspect in ASPECTS)
         last = max(history.events[-1].at for history in histories.values()).date()
         rows.append(HypothesisRow(number, pieces[0].hypothesis, names, clades, steps, leaves, last))
@@ -134,4 +135,4 @@ def _submitted(log: TreeLog, piece: Piece) -> History:
 
 
 def _mean(shapes: Sequence[Shape], aspect: Aspect) -> float:
-    return fmean(similarity(one, other, aspect) for one, other in combinations(shapes, 2))
+    return fmean(similarity(*pair, aspect) for pair in combinations(shapes, 2))

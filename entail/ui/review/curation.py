@@ -106,11 +106,11 @@ def _draw_difference(
 ) -> None:
     icon, kind = _KINDS[row.kind]
     names = ", ".join(shown_name(comparison.copies[at].annotator or "") for at in sorted(row.copies))
-    place = comparison.history.tree.nodes.get(row.place)
+    parent = comparison.history.tree.nodes.get(row.place)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         with st.container(gap=None):
             st.markdown(f":material/{icon}: {label(row.text, longest=200)}")
-            under = f" · below {label(place.text, longest=60)}" if place is not None else ""
+            under = f" · below {label(parent.text, longest=60)}" if parent is not None else ""
             replaced = f" · replaces {len(row.replaces)}" if row.replaces else ""
             st.caption(f"{kind} of {label(names)}{under}{replaced}")
         st.button(

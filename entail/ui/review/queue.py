@@ -19,6 +19,9 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, spoken
 from entail.ui.work.pieces import badge, move
 
+_ADDRESS = "review:address"
+"""Session key of the hypothesis that the page's address named last."""
+
 _TO_REVIEW = {"submitted", "in review"}
 
 
@@ -31,25 +34,25 @@ def pick_hypothesis(shared: Workspace, author: str, project: Project) -> list[Pi
     done = {n: p for n, p in by_number.items() if n not in waiting and any(q.submitted_seq for q in p)}
     titles = {"waiting": f"To review ({len(waiting):,})", "done": f"Reviewed ({len(done):,})"}
     which = pick_view("Queue", list(titles), default="waiting", format_func=titles.get, key="review_queue")
-    shown = waiting if which == "waiting" else done
-    asked = st.query_params.get("hypothesis", "")
-    if asked.isdigit() and int(asked) in by_number and st.session_state.get("review:asked") != asked:
-        st.session_state["review_number"], st.session_state["review:asked"] = int(asked), asked
-    chosen: int | None = st.session_state.get("review_number")
-    if chosen not in by_number:
-        chosen = next(iter(shown), None)
-    for number, pieces in list(shown.items())[:50]:
+    listed = waiting if which == "waiting" else done
+    address = st.query_params.get("hypothesis", "")
+    if address.isdigit() and int(address) in by_number and st.session_state.get(_ADDRESS) != address:
+        st.session_state["review_number"], st.session_state[_ADDRESS] = int(address), address
+    current: int | None = st.session_state.get("review_number")
+    if current not in by_number:
+        current = next(iter(listed), None)
+    for number, pieces in list(listed.items())[:50]:
         st.button(
             label(pieces[0].hypothesis, longest=110),
             key=f"hypothesis-{number}",
-            type="primary" if number == chosen else "tertiary",
+            type="primary" if number == current else "tertiary",
             on_click=st.session_state.update,
             args=({"review_number": number},),
             help=", ".join(piece.state for piece in pieces),
         )
-    if not shown:
+    if not listed:
         st.caption("Nothing is waiting." if which == "waiting" else "Nothing is reviewed yet.")
-    return by_number[chosen] if chosen is not None else []
+    return by_number[current] if current is not None else []
 
 
 def draw_copies(

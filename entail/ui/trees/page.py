@@ -41,7 +41,6 @@ from entail.trees.review.commands import (
 )
 from entail.trees.review.suggestions import Basis, Candidate, basis_of, shown_of, suggest
 from entail.trees.store.authors import Presence
-from entail.trees.store.copies import WRITABLE
 from entail.trees.store.shares import Share, Shares
 from entail.ui.components.inbox import KeyPress, NodeEvent, listen
 from entail.ui.frame.author import Visitor, visitor
@@ -230,11 +229,8 @@ class TreePage:
     @cached_property
     def is_locked(self) -> bool:
         """Whether the tree cannot be changed: read-only database, a demo, or a piece that is not open."""
-        if self.piece is not None and (
-            self.piece.state not in WRITABLE or self.piece.annotator not in (None, self.author)
-        ):
-            return True
-        return not self.shared.log.is_editable(self.summary.id)
+        is_open = self.piece is None or self.piece.is_open_to(self.author)
+        return not (is_open and self.shared.log.is_editable(self.summary.id))
 
     @property
     def unjudged(self) -> tuple[Candidate, ...]:

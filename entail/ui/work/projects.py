@@ -24,20 +24,20 @@ NOT_ENFORCED = "Nobody signs in here, so everybody can do what a role would allo
 def pick_project(shared: Workspace, author: str | None) -> Project | None:
     """Draw the list of projects and return the chosen one; None if there is none."""
     projects = {project.id: project for project in shared.projects.projects(author or "")}
-    asked = st.query_params.get(_KEY)
-    if asked in projects and st.session_state.get(f"{_KEY}:asked") != asked:
-        st.session_state[_KEY] = st.session_state[f"{_KEY}:asked"] = asked
+    address = st.query_params.get(_KEY)
+    if address in projects and st.session_state.get(f"{_KEY}:address") != address:
+        st.session_state[_KEY] = st.session_state[f"{_KEY}:address"] = address
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="project-bar"):
-        chosen = None
+        current = None
         if projects:
             if st.session_state.get(_KEY) not in projects:
                 st.session_state[_KEY] = next(iter(projects))
-            chosen = st.selectbox(
+            current = st.selectbox(
                 "Project", list(projects), format_func=lambda id: projects[id].name, key=_KEY
             )
-    if chosen is not None:
-        st.query_params[_KEY] = chosen
-    return projects.get(chosen or "")
+    if current is not None:
+        st.query_params[_KEY] = current
+    return projects.get(current or "")
 
 
 def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.teams.permissions import allowed
 from entail.teams.report import measure_agreement
 from entail.ui.agreement.figures import (
     draw_downloads,
@@ -20,6 +21,9 @@ with page("Agreement", "How far the annotators of a hypothesis agree, and where 
     project = pick_project(shared, author)
     if project is None:
         st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
+        st.stop()
+    if not allowed(shared.database, author or "", "oversee", project.id).allowed:
+        st.info("Agreement is for the reviewers and owners of a project.", icon=":material/lock:")
         st.stop()
     with st.spinner("Comparing trees …", show_time=True):
         report = measure_agreement(shared.database, shared.log, project.id, actor=author or "")
