@@ -305,7 +305,7 @@ class VectorStore:
                 raise ValueError(f"{file.name} is damaged")
         except FileNotFoundError:
             return None  # removed or merged by another process meanwhile
-        except (OSError, ValueError, DataError) as error:
+        except (OSError, ValueError, EOFError, DataError) as error:
             _log.warning("premise vectors of %s are ignored, they are encoded again: %s", path, error)
             return None
         return Segment(numbers, rows, path)

@@ -210,8 +210,7 @@ class JobHandle:
         if (store := self.artifacts) is None:
             return
         with contextlib.suppress(DataError, UnknownJobError):
-            is_elsewhere = self.row.machine != machine_of(self.folder)
-            if is_elsewhere and self._log_name in store.names(f"jobs/{self.id}"):
+            if self.row.machine != machine_of(self.folder):
                 store.pull(self._log_name, self.path)
 
     def source_values(self) -> dict[str, Any]:

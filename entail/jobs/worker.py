@@ -44,8 +44,8 @@ _POLL = 0.1
 _ASK_EVERY = 0.5
 """Seconds between two looks for a request to cancel."""
 
-_LOOK_EVERY = 1.0
-"""Seconds between two looks for queued jobs."""
+_LOOK_EVERY = 0.5
+"""Seconds between two looks for queued jobs: one starts within a second."""
 
 _log = logging.getLogger(__name__)
 
