@@ -26,7 +26,8 @@ from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
-from entail.ui.trees.page import Screen, TreePage
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import Screen
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,8 @@ from entail.trees.log.acts import Create, Edit, Remove
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.page import Screen, open_tree
+from entail.ui.trees.page import open_tree
+from entail.ui.trees.screen import Screen
 from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said, settled
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"

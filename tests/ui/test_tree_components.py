@@ -26,7 +26,8 @@ from entail.ui.components.graph import GraphView, network_of
 from entail.ui.components.inbox import KeyPress, NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.page import Screen, TreePage, open_tree
+from entail.ui.trees.page import TreePage, open_tree
+from entail.ui.trees.screen import Screen
 
 ICE = Premise("ice is a kind of solid")
 HOSTILE = "it is turned <b>away</b> :red[now] $x$"

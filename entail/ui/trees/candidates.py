@@ -31,7 +31,8 @@ from entail.ui.trees.models import (
     keyword_index,
     ranking_of,
 )
-from entail.ui.trees.page import LISTS, Screen, TreePage
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import LISTS, Screen
 
 _ENDS = {
     "bare prefix": "It looks complete: no premise improves it.",

@@ -17,7 +17,8 @@ from entail.trees.store.authors import Presence
 from entail.ui.frame.author import ask_name, read_author, with_mark
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label, local
-from entail.ui.trees.page import TreePage, close_dialogs
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import close_dialogs
 
 EVERY = 3.0
 """Seconds between two refreshes of the status."""

@@ -13,7 +13,7 @@ from entail.trees.log.tree import Tree
 from entail.ui.components.graph import draw_graph
 from entail.ui.components.inbox import KeyPress, NodeEvent, listen
 from entail.ui.components.tree_view import draw_outline
-from entail.ui.trees.page import Screen
+from entail.ui.trees.screen import Screen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (
