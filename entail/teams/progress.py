@@ -88,7 +88,7 @@ def measure_progress(database: Database, log: TreeLog, project_id: str, *, actor
     submitted: Counter[tuple[date, str]] = Counter()
     active: dict[str, timedelta] = {}
     done: list[timedelta] = []
-    shown = accepted = 0
+    read = accepted = 0
     for piece in pieces:
         if piece.tree_id is None:
             continue
@@ -96,7 +96,7 @@ def measure_progress(database: Database, log: TreeLog, project_id: str, *, actor
         active[piece.tree_id] = active_time(event.at for event in history.events)
         for judgement in history.tree.judgements.values():
             accepted += judgement.accepted and judgement.seq in evidence
-        shown += len({(row.query, candidate.key) for row in evidence.values() for candidate in row.shown})
+        read += len({(row.query, candidate.key) for row in evidence.values() for candidate in row.shown})
         if piece.submitted_seq is not None:
             day = history.event(piece.submitted_seq).at.date()
             submitted[day, piece.annotator or ""] += 1
@@ -107,7 +107,7 @@ def measure_progress(database: Database, log: TreeLog, project_id: str, *, actor
         states=Counter(piece.state for piece in pieces),
         submitted=submitted,
         active=active,
-        read_per_accepted=shown / accepted if accepted else None,
+        read_per_accepted=read / accepted if accepted else None,
         hours_left=left * mean.total_seconds() / 3600 if mean is not None else None,
     )
 
