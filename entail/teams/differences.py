@@ -99,6 +99,7 @@ def consensus(copies: Sequence[Tree]) -> Create:
     agreed = set(conclusions[0]).intersection(*conclusions[1:])
     nodes: list[GivenNode] = []
     first = leaves[0]
+    concluded = frozenset().union(*agreed)
 
     def add(node: Node, parent: int) -> None:
         keys = first.of[node.id] & shared
@@ -106,8 +107,11 @@ def consensus(copies: Sequence[Tree]) -> Create:
         if is_conclusion:
             nodes.append(GivenNode(_usual([texts[keys].text for texts in conclusions]), parent))
             parent = len(nodes) - 1
-        elif keys and not node.children and not any(n.key in keys for n in nodes):
-            nodes.append(GivenNode(node.text, parent, key=next(iter(keys))))
+        elif keys and not node.children:
+            # A premise may stand below several conclusions, but below each and the hypothesis once.
+            leaf = GivenNode(node.text, parent, key=next(iter(keys)))
+            if leaf not in nodes and not (parent < 0 and keys <= concluded):
+                nodes.append(leaf)
         for child in node.children:
             add(copies[0].nodes[child], parent)
 
@@ -158,8 +162,9 @@ def take_whole(agreed: Tree, copy: Tree) -> list[Act]:
     clades = {theirs.of[node.id] for node in theirs.conclusions}
     while foreign := next(_foreign(Leaves(agreed), theirs.all, clades), None):
         agreed = do(foreign)
-    while rest := differences(agreed, [copy]):
-        agreed = do(*rest[0].acts)
+    for _ in range(2 * len(copy.nodes)):
+        if rest := differences(agreed, [copy]):
+            agreed = do(*rest[0].acts)
     return acts
 
 
@@ -186,10 +191,13 @@ def _lacking(own: Leaves, copy: Leaves, number: int) -> Iterator[Difference]:
 def _missing_premise(own: Leaves, copy: Leaves, node: Node, number: int) -> Difference:
     near = next((c for n in copy.tree.ancestors(node.id) if (c := copy.of[n.id] & own.all)), frozenset())
     parent = own.place(near) if near else ROOT
-    act: Act = (
-        Accept(node=parent, premise=Premise(node.text)) if node.key else Write(node=parent, text=node.text)
-    )
-    return Difference("premise", node.text, parent, {number: node.id}, (act,))
+    return Difference("premise", node.text, parent, {number: node.id}, (_add_leaf(parent, node),))
+
+
+def _add_leaf(parent: str, node: Node) -> Act:
+    if node.key:
+        return Accept(node=parent, premise=Premise(node.text))
+    return Write(node=parent, text=node.text)
 
 
 def _missing_conclusion(
@@ -206,18 +214,23 @@ def _missing_conclusion(
     parent = own.place(keys)
     if own.of[parent] & common == keys:  # all that stands there: nothing is concluded apart
         return
-    crossing, premises = [], []
+    clades = {copy.of[other.id] & common for other in copy.conclusions}
+    acts: list[Act] = []
+    premises: list[str] = []
+    repeated: Clade = frozenset()
     left = list(own.tree.nodes[parent].children)
     while left:
         child = left.pop(0)
         below = own.of[child] & common
         if below <= keys:
             premises += [child] if below else []
+        elif below & keys and below in clades:  # the copy has both, with premises that stand below each
+            repeated |= below & keys
         elif below & keys:
-            crossing.append(child)
+            acts.append(Remove(node=child, keep_premises=True))
             left = [*own.tree.nodes[child].children, *left]
-    acts: tuple[Act, ...] = (
-        *(Remove(node=child, keep_premises=True) for child in crossing),
-        Conclude(node=parent, premises=tuple(premises), text=node.text),
-    )
-    yield Difference("conclusion", node.text, parent, {number: node.id}, acts)
+    for key in sorted(repeated.difference(*(own.of[child] for child in premises))):
+        acts.append(_add_leaf(parent, copy.nodes[key]))
+        premises.append(f"n{own.tree.seq + len(acts)}")
+    acts.append(Conclude(node=parent, premises=tuple(premises), text=node.text))
+    yield Difference("conclusion", node.text, parent, {number: node.id}, tuple(acts))

@@ -169,3 +169,17 @@ def test_a_whole_copy_takes_the_place_of_the_agreed_tree(
     result = applied(agreed, take_whole(agreed, trees[1]))
     assert Shape.of_tree(result) == Shape.of_tree(trees[1])
     assert not differences(result, trees[1:])
+
+
+@settings(max_examples=60, deadline=None)
+@given(nested("abcd"), nested("abce"), nested("abf"))
+def test_copies_that_use_a_premise_twice_agree_with_themselves(
+    first: tuple[Nested, ...], second: tuple[Nested, ...], third: tuple[Nested, ...]
+) -> None:
+    copy = ((*first, "x"), (*second, "y"), third)
+    trees = [tree_of(*copy), tree_of(*reversed(copy))]
+    agreed = created(consensus(trees))
+    assert Leaves(agreed).all == Leaves(trees[0]).all
+    result = applied(agreed, take_whole(agreed, trees[0]))
+    assert not differences(result, trees)
+    assert Shape.of_tree(result).clades == Shape.of_tree(trees[0]).clades

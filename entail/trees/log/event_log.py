@@ -15,7 +15,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from entail.data.stored import parse_as
-from entail.errors import CorpusError, DamagedTreeError, TreeError, UnknownTreeError
+from entail.errors import ConflictError, CorpusError, DamagedTreeError, TreeError, UnknownTreeError
 from entail.memory import Cache
 from entail.trees.log.acts import (
     Act,
@@ -279,7 +279,7 @@ class TreeLog:
         evidence: Evidence | None = None,
         note: Callable[[sa.Connection, Sequence[Event]], None] | None = None,
     ) -> History:
-        """Save acts that belong together, all or none; raises as `act`.
+        """Save acts that belong together, all or none; raises as `act`, of several after any later event.
 
         Args:
             tree_id: The tree.
@@ -291,6 +291,9 @@ class TreeLog:
         """
 
         def decide(history: History, _author: str) -> Sequence[Act]:
+            if len(acts) > 1 and (later := history.events[base:]):  # they may name nodes that they make
+                changes = tuple(history.describe(event, with_author=True) for event in later)
+                raise ConflictError(f"not saved: {'; '.join(changes)}", changes=changes)
             history.check_current(acts[0], base=base)
             return acts
 
