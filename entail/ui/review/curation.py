@@ -55,13 +55,14 @@ def draw_curation(shared: Workspace, author: str, comparison: Comparison) -> Non
     with left:
         tree = comparison.history.tree
         selected = st.session_state.get("review_node")
-        draw_graph(
-            tree,
-            selected=selected if selected in tree.nodes else None,
-            notes=_origins(shared, author, piece),
-            key=f"agreed-{piece.tree_id}",
-            on_event=lambda event: st.session_state.update(review_node=event.node),
-        )
+        with st.container(key="agreed-tree"):
+            draw_graph(
+                tree,
+                selected=selected if selected in tree.nodes else None,
+                notes=_origins(shared, author, piece),
+                key=f"agreed-{piece.tree_id}",
+                on_event=lambda event: st.session_state.update(review_node=event.node),
+            )
         st.page_link(
             "pages/Trees.py", label="Edit on the Trees page", query_params={"tree": str(piece.tree_id)}
         )

@@ -60,7 +60,7 @@ def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
                     icon=":material/done_all:",
                 )
         words = [f"{badge(state)} {counts[state]:,}" for state in STATES if counts.get(state)]
-        done = f" {counts.get('accepted', 0) / total:.0%} accepted" if total else ""
+        done = f" :gray[{counts.get('accepted', 0) / total:.0%} accepted]" if total else ""
         st.markdown((" ".join(words) or "No hypotheses yet.") + done, width="content")
 
 

@@ -18,7 +18,6 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
             "No project yet. A project holds hypotheses, and hands each to one annotator or to several.",
             icon=":material/groups:",
         )
-    draw_begin(shared, author, primary=project is None)
     if project is not None:
         draw_next(shared, author, project)
         manages = bool(author) and allowed(shared.database, str(author), "manage", project.id).allowed
@@ -35,4 +34,5 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
             draw_members(shared, author or "", project, manages=manages)
         elif author is not None:
             draw_owner(shared, author, project)
+    draw_begin(shared, author, primary=project is None)
     draw_archived(shared, author)
