@@ -99,7 +99,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 __all__ = sorted(["__version__", *_HOMES])
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes are of any type
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'entail' has no attribute {name!r}")

@@ -161,10 +161,10 @@ class Stored:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, positions: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
+    def __getitem__(self, positions: Any) -> Gaussians:
         return Gaussians.of(self.read(positions).astype(np.float32))
 
-    def read(self, positions: Any) -> Any:  # noqa: ANN401
+    def read(self, positions: Any) -> Any:
         """Return rows, at one position or at several."""
         return self.store.read(np.atleast_1d(self.numbers[positions]))
 

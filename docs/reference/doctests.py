@@ -14,7 +14,7 @@ DOCTEST = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 class Doctests(griffe.Extension):
     """Put every doctest into a fenced block: Markdown would take its prompts for quotations."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401 - of griffe's interface
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Fence the doctests of an object's docstring."""
         if obj.docstring:
             obj.docstring.value = DOCTEST.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)

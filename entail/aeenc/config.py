@@ -132,7 +132,7 @@ _DECISIONS = AeencConfig(
 """Settings for some tens to some hundreds of decisions."""
 
 
-def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any field
+def decisions_config(**settings: Any) -> AeencConfig:
     """Return settings for the decisions of a team, with some that are given.
 
     From an adapter (`initial`), such as the one that ranked what was decided, steps are smaller, since most

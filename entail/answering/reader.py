@@ -116,7 +116,7 @@ def reader_of(loaded: LoadedModel, **options: int) -> Reader:
         )
     tokenize, frame = wrap_tokenizer(loaded.tokenizer, name=loaded.name)
 
-    def forward(ids: Any, mask: Any, second: Any) -> torch.Tensor:  # noqa: ANN401 - see `CrossForward`
+    def forward(ids: Any, mask: Any, second: Any) -> torch.Tensor:
         inputs: Mapping[str, Any] = {"input_ids": ids, "attention_mask": mask.astype("int64")}
         if "token_type_ids" in loaded.tokenizer.model_input_names:
             inputs = {**inputs, "token_type_ids": second.astype("int64") if frame.typed else 0 * ids}

@@ -73,7 +73,7 @@ class BiEncoderTower(ScorerTower):
     dropout.
     """
 
-    def __init__(self, base: EncoderEntry, *, device: str, **options: Any) -> None:  # noqa: ANN401 - of CrossTower
+    def __init__(self, base: EncoderEntry, *, device: str, **options: Any) -> None:
         import torch
 
         super().__init__(base, device=device, **options)
@@ -109,7 +109,7 @@ class BiEncoderTower(ScorerTower):
         back[torch.tensor(order, device=self.device)] = torch.arange(len(order), device=self.device)
         return torch.cat(parts)[back][:, None]
 
-    def _encoder(self, transformer: Any) -> RowEncoder:  # noqa: ANN401 - any model of transformers
+    def _encoder(self, transformer: Any) -> RowEncoder:
         return RowEncoder(
             transformer_forward(transformer),
             frame=self.frame,

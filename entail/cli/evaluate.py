@@ -94,7 +94,7 @@ def premises(
     return Report(data=report, text=text, out=out, seed=SEED if further else None)
 
 
-def _select(value: Any, left_out: Container[str]) -> Any:  # noqa: ANN401 - JSON
+def _select(value: Any, left_out: Container[str]) -> Any:
     """Return JSON without some names of mappings."""
     if isinstance(value, list):
         return [_select(part, left_out) for part in value]

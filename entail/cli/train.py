@@ -52,7 +52,7 @@ def _command(method: Method) -> Callable[..., None]:
         resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = True,
         sample: Annotated[bool, "Train on the bundled sample, which takes a few minutes."] = False,
         show_config: Annotated[bool, "Print all settings as a TOML file, and stop."] = False,
-        **values: Any,  # noqa: ANN401 - of the source's fields and the flags
+        **values: Any,
     ) -> Report:
         changes = _read_settings([*method.fields, *sources.values()], file, settings or ())
         changes |= {name: value for name, value in values.items() if value not in (None, [])}
@@ -119,7 +119,7 @@ def _read_settings(fields: Iterable[Field], file: Path | None, settings: Sequenc
     return values
 
 
-def _submit(method: Method, config: Any, source: Source, out: str, device: str | None) -> Report:  # noqa: ANN401 - the method's own
+def _submit(method: Method, config: Any, source: Source, out: str, device: str | None) -> Report:
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
@@ -135,7 +135,7 @@ def _submit(method: Method, config: Any, source: Source, out: str, device: str |
 
 def _train(
     method: Method,
-    config: Any,  # noqa: ANN401 - the method's own
+    config: Any,
     source: Source,
     out: Path,
     *,

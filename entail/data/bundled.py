@@ -75,7 +75,7 @@ def read_shipped(file: Path, kind: type[_Record]) -> _Record | None:
 
 
 @cache
-def _read_once(file: Path, kind: Any) -> object | None:  # noqa: ANN401 - the type, as something hashable
+def _read_once(file: Path, kind: Any) -> object | None:
     try:
         return read_json(file, kind)
     except DataError:

@@ -373,7 +373,7 @@ def _detect_json(
 def _entries(
     content: _Content,
     kind: CorpusFormat,
-    value: Any,  # noqa: ANN401 - JSON of any shape
+    value: Any,
     column: str | None,
     file_name: str,
     dropped: dict[str, None],
@@ -399,7 +399,7 @@ def _entries(
 
 
 def _json(
-    value: Any,  # noqa: ANN401 - JSON of any shape
+    value: Any,
     column: str | None,
     file_name: str,
     dropped: dict[str, None],

@@ -139,7 +139,7 @@ class _Unpacked(io.RawIOBase):
         """Return True."""
         return True
 
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - a buffer
+    def readinto(self, buffer: Any) -> int:
         """Unpack the next bytes into a buffer."""
         block = self._stream.read1(len(buffer))
         self._size += len(block)
@@ -277,7 +277,7 @@ def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
     return row
 
 
-def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401 - JSON of any shape
+def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:
     """Return the value of a JSON text, a file or a line of it, without NUL and half surrogate pairs.
 
     Raises:

@@ -97,7 +97,7 @@ def validate(
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

@@ -110,7 +110,7 @@ def _describe(error: BaseException, repo: str, revision: str | None) -> HubError
     return HubError(f"{repo}: the Hub's client failed, {text}", reason="unexpected")
 
 
-def _refusal(response: Any, line: str) -> tuple[str, str]:  # noqa: ANN401 - of the client's HTTP library
+def _refusal(response: Any, line: str) -> tuple[str, str]:
     """Return reason and message of a server's refusal."""
     status, tail = response.status_code, f" ({line})" if line else ""
     if status in (402, 413, 507) or (status in (400, 403) and _STORAGE.search(line)):

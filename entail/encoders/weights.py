@@ -94,7 +94,7 @@ def file_sha256(path: Path) -> str:
     return _sha256(path, state.st_size, state.st_mtime_ns)
 
 
-def read_json(path: Path, kind: Any = object) -> Any:  # noqa: ANN401 - JSON is of any type
+def read_json(path: Path, kind: Any = object) -> Any:
     """Return the content of a JSON file as a type, None if there is no such file.
 
     Raises:
@@ -225,7 +225,7 @@ def modules(folder: Path) -> list[dict[str, Any]]:
 class TensorFile:
     """An open safetensors file; see `open_tensors`."""
 
-    def __init__(self, handle: Any, label: str, prefix: str, device: str, dtype: torch.dtype) -> None:  # noqa: ANN401 - safetensors has no types
+    def __init__(self, handle: Any, label: str, prefix: str, device: str, dtype: torch.dtype) -> None:
         self._handle, self._label = handle, label
         self._device, self._dtype = device, dtype
         self._raw = {name.removeprefix(prefix): name for name in handle.keys()}  # noqa: SIM118 - not a dict

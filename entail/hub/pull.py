@@ -118,7 +118,7 @@ def _target(repo: str, name: str | None) -> Path:
     return target
 
 
-def _verify(file: Path, sibling: Any, repo: str) -> None:  # noqa: ANN401 - of the client
+def _verify(file: Path, sibling: Any, repo: str) -> None:
     expected = sibling.lfs.sha256 if sibling.lfs is not None else None
     if expected and expected != (actual := file_sha256(file)):
         raise HubError(

@@ -159,7 +159,7 @@ def _public_name(entry: EncoderEntry, name: str, *, part: str = "its base", reme
     return public
 
 
-def _without_paths(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+def _without_paths(value: Any) -> Any:
     """Return a JSON value whose absolute paths are cut to their last name."""
     if isinstance(value, dict):
         return {name: _without_paths(inner) for name, inner in value.items()}

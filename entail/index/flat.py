@@ -351,7 +351,7 @@ def row_blocks(count: int, progress: ProgressCallback | None = None) -> Iterator
         meter.add(len(rows))
 
 
-def parameters(kind: str, alive: Bits | None, **options: int) -> Any:  # noqa: ANN401 - FAISS has no types
+def parameters(kind: str, alive: Bits | None, **options: int) -> Any:
     """Return FAISS's parameters of a search among the rows that count, None without any."""
     import faiss
 

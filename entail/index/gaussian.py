@@ -277,7 +277,7 @@ class StoredGaussians:
     def __len__(self) -> int:
         return len(self.rows.numbers)
 
-    def __getitem__(self, rows: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
+    def __getitem__(self, rows: Any) -> Gaussians:
         """Return the Gaussians of positions, a slice, or one position; those that are missing are encoded."""
         positions = np.arange(len(self))[rows].reshape(-1)
         return Gaussians.of(self.rows.read(positions).astype(np.float32), revision=self.revision)

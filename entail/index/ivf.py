@@ -55,7 +55,7 @@ class IvfPart:
 
     exact = False
 
-    def __init__(self, index: Any, vectors: ReadVectors) -> None:  # noqa: ANN401 - FAISS has no types
+    def __init__(self, index: Any, vectors: ReadVectors) -> None:
         self.read = vectors
         self._index = index
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class IvfEngine(Engine):
         return VersionedIndex([IvfPart(index, premises.read)], premises.numbers, np.arange(len(premises)))
 
 
-def _train(premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS has no types
+def _train(premises: PremiseVectors) -> Any:
     import faiss
 
     library: Any = faiss
@@ -121,7 +121,7 @@ def _train(premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS has no type
     return index
 
 
-def _read(file: Path, premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS has no types
+def _read(file: Path, premises: PremiseVectors) -> Any:
     """Return the index of a file, mapped into memory; None if it is missing, damaged or of other vectors."""
     import faiss
 
@@ -138,7 +138,7 @@ def _read(file: Path, premises: PremiseVectors) -> Any:  # noqa: ANN401 - FAISS 
     return index if (index.ntotal, index.d) == (len(premises), premises.dimension) else None
 
 
-def _write(file: Path, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
+def _write(file: Path, index: Any) -> None:
     import faiss
 
     try:

@@ -175,7 +175,7 @@ class StemmedIndex(TfidfIndex):
     OPTIONS: ClassVar[Mapping[str, Any]] = {"analyzer": stemmed_words}
 
 
-def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
+def load_bm25s() -> Any:
     """Import bm25s and silence its logger."""
     # It starts JAX where that is installed, which would take three quarters of a GPU from torch.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

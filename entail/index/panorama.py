@@ -120,7 +120,7 @@ class PanoramaPart:
         best: float,
         last: float,
         fetch: int,
-        options: Any,  # noqa: ANN401 - FAISS has no types
+        options: Any,
     ) -> tuple[Ints, float]:
         """Return at least `fetch` candidates, or all, by lowering the least score that is fetched."""
         length = float(np.linalg.norm(query))

@@ -33,7 +33,7 @@ def shared_folder() -> Path:
     return load_settings().data_dir / "shared"
 
 
-def share(index: Any) -> None:  # noqa: ANN401 - FAISS has no types
+def share(index: Any) -> None:
     """Replace the vectors of a FAISS index by those of the file with the same content, if they are shared."""
     import faiss
 
@@ -66,7 +66,7 @@ def prune_shared() -> None:
             file.unlink()
 
 
-def _write(file: Path, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
+def _write(file: Path, index: Any) -> None:
     """Write the vectors of an index as those of a flat one, unless another process does."""
     import faiss
 

@@ -124,7 +124,7 @@ def compare_on(
 def compare_with_active(
     trainer: Method,
     encoder: str | Path,
-    data: Any,  # noqa: ANN401 - the method's own
+    data: Any,
     *,
     corpus: str | None = None,
     name: str | None = None,
@@ -147,8 +147,8 @@ def compare_with_active(
 
 def cross_validate(
     trainer: Method,
-    config: Any,  # noqa: ANN401 - the method's own
-    data: Any,  # noqa: ANN401 - the method's own
+    config: Any,
+    data: Any,
     run: Run,
     *,
     encoder: Path,

@@ -226,7 +226,7 @@ def memory() -> dict[str, int]:
     return sizes
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
+def _finite(value: Any) -> Any:
     """Return a value for strict JSON: NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}

@@ -137,7 +137,7 @@ class JobHandle:
         self.attempt = status.attempt
         return status
 
-    def change(self, decide: Callable[[Status], Status | None], **columns: Any) -> Status:  # noqa: ANN401 - of any column
+    def change(self, decide: Callable[[Status], Status | None], **columns: Any) -> Status:
         """Change the status, and columns with it, unless the decision is None; return the status.
 
         The decision is made again where another process changed the job meanwhile.
@@ -170,7 +170,7 @@ class JobHandle:
         """Renew the lease; False if it was lost."""
         return self.state.beat(self.id, self.attempt)
 
-    def write_attempt(self, **columns: Any) -> None:  # noqa: ANN401 - records as JSON
+    def write_attempt(self, **columns: Any) -> None:
         """Write columns as JSON under the lease; raise `JobError` if it was lost."""
         values = {name: json.dumps(value) for name, value in columns.items()}
         if not self.state.write_attempt(self.id, self.attempt, **values):
@@ -225,7 +225,7 @@ class JobHandle:
                 store.pull(name, copy.parent)
             local_paths[path] = path if Path(path).exists() else str(copy)
 
-        def local(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
+        def local(value: Any) -> Any:
             return local_paths.get(value, value) if isinstance(value, str) else value
 
         source = _parse(self.id, "specification", JobSpec, row.spec).source
@@ -335,7 +335,7 @@ def staging_folder(models: Path, job_id: str) -> Path:
 
 
 @lru_cache(maxsize=2048)
-def _parsed(kind: type[Any], text: str) -> Any:  # noqa: ANN401 - of the kind
+def _parsed(kind: type[Any], text: str) -> Any:
     return parse_as(kind, text)
 
 

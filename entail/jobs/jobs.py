@@ -382,8 +382,8 @@ def prune(folder: Path, used: Collection[str]) -> None:
 
 def check_data(
     trainer: Method,
-    config: Any,  # noqa: ANN401 - the method's own
-    source: Any,  # noqa: ANN401 - the method's own
+    config: Any,
+    source: Any,
     *,
     progress: ProgressCallback | None = None,
 ) -> None:

@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 class Rows(Protocol):
     """Results of texts, a row a text: vectors, or hits."""
 
-    def __getitem__(self, rows: slice, /) -> Any:  # noqa: ANN401 - the same type; arrays are typed more widely
+    def __getitem__(self, rows: slice, /) -> Any:
         """Return some rows."""
 
 

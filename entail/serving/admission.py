@@ -76,7 +76,7 @@ async def admit(service: ServiceDep) -> AsyncIterator[None]:
 class ApiRequest(Request):
     """A request whose body is JSON of UTF-8, without NaN and infinity."""
 
-    async def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
+    async def json(self) -> Any:
         """Return the parsed body."""
         try:
             return from_json(await self.body(), allow_inf_nan=False)

@@ -80,7 +80,7 @@ class Client:
         """Return one Gaussian a text, in order."""
         return self._encode(texts=texts, encoder=encoder).gaussians()
 
-    def search(self, queries: Sequence[str], **options: Any) -> messages.SearchAnswer:  # noqa: ANN401 - fields of the request
+    def search(self, queries: Sequence[str], **options: Any) -> messages.SearchAnswer:
         """Return the nearest premises of each query, from a `corpus` by name or from `premises`.
 
         The options are the other fields of `messages.SearchRequest`, such as `k` and `retriever`.
@@ -102,7 +102,7 @@ class Client:
         request = _make(messages.ClaimRequest, questions=questions, answers=answers)
         return self.ask("/claim", request, messages.ClaimAnswer)
 
-    def chain(self, question: str, answer: str, **options: Any) -> messages.ChainAnswer:  # noqa: ANN401 - fields of the request
+    def chain(self, question: str, answer: str, **options: Any) -> messages.ChainAnswer:
         """Return the chain of facts that explains an answer, from a `corpus` by name or from `facts`.
 
         The options are the other fields of `messages.ChainRequest`.

@@ -82,7 +82,7 @@ class Field:
         bounds = [f"{_BOUNDS[type(bound)][1]} {dataclasses.astuple(bound)[0]}" for bound in self.bounds]
         return ", ".join([kind, *bounds]) + (" or nothing" if self.optional else "")
 
-    def parse(self, text: str) -> Any:  # noqa: ANN401 - of the field's type
+    def parse(self, text: str) -> Any:
         """Return a value of the field's type from a text; an empty text is None where that is allowed.
 
         Raises:
@@ -94,7 +94,7 @@ class Field:
                 value = int(text) if self.kind == "whole" else float(text)
         return self.read(value)
 
-    def read(self, value: object) -> Any:  # noqa: ANN401 - of the field's type
+    def read(self, value: object) -> Any:
         """Return a value of the field's type from JSON, a form or an option.
 
         Raises:
@@ -172,7 +172,7 @@ def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
     return config_type(**typed)
 
 
-def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+def values_of(config: Any) -> dict[str, Any]:
     """Return a configuration as JSON values, the input of `config_of`."""
     return {field.name: _to_json(getattr(config, field.name)) for field in fields_of(type(config))}
 
@@ -225,7 +225,7 @@ def _to_json(value: object) -> object:
     return str(value) if isinstance(value, Path) else value
 
 
-def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401 - any dataclass
+def check_values(config: Any, error: type[EntailError]) -> None:
     """Raise an error of this class if a value is out of range, not finite, or none of the choices."""
     for field in fields_of(type(config)):
         value = getattr(config, field.name)
@@ -240,7 +240,7 @@ def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401
                 raise error(f"{field.name}: expected {field.allowed}, found {value}")
 
 
-def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation
+def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
     extras: list[object] = []
     if get_origin(hint) is Annotated:
         hint, *extras = get_args(hint)

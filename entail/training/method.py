@@ -191,7 +191,7 @@ class Method:
         """Fields of the data source."""
         return fields_of(self.source)
 
-    def make_config(self, values: Mapping[str, object], *, preset: str | None = None) -> Any:  # noqa: ANN401 - the method's own
+    def make_config(self, values: Mapping[str, object], *, preset: str | None = None) -> Any:
         """Return the defaults, replaced by those of a preset, replaced by values; see `config_of`.
 
         Raises:
@@ -294,7 +294,7 @@ class Source(Protocol):
     what is expected.
     """
 
-    def read(self, *, keep: Path | None = None) -> Any:  # noqa: ANN401 - the method's own
+    def read(self, *, keep: Path | None = None) -> Any:
         """Return the training data.
 
         `read` may also take `progress`, a callback, and `decisions`, a reader of a team's decisions. Data

@@ -58,7 +58,7 @@ class Prompts:
         EncoderError: If it cannot join two texts.
     """
 
-    def __init__(self, tokenizer: Any, *, max_length: int, name: str) -> None:  # noqa: ANN401 - of transformers, not typed
+    def __init__(self, tokenizer: Any, *, max_length: int, name: str) -> None:
         if not getattr(tokenizer, "is_fast", False) or tokenizer.mask_token_id is None:
             raise TrainingError(
                 f"{name}: expected a base with a fast tokenizer that has a mask token, found none; pass one "

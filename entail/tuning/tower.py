@@ -197,7 +197,7 @@ class MaskedTower(PassageTower):
         return cross_entropy(scores, labels, reduction="none"), scores.detach().argmax(dim=1) == labels
 
 
-def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:  # noqa: ANN401 - of transformers, not typed
+def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:
     """Return a masked-LM model whose transformer passes `inputs_embeds` on, and whether its head is new.
 
     It shares the word embeddings of the trained transformer. The base's checkpoint may have no head.
@@ -239,7 +239,7 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
         decoder.weight = transformer.get_input_embeddings().weight
 
     class Identity(torch.nn.Module):
-        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - arguments of any architecture
+        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
     setattr(model, inner, Identity())

@@ -144,7 +144,7 @@ class Watcher:
         self._switch(self._test)
 
 
-def fork(folder: Path, job: Callable[[], object], *, limit: float) -> Any:  # noqa: ANN401 (JSON)
+def fork(folder: Path, job: Callable[[], object], *, limit: float) -> Any:
     """Return what `job` returns in a process of its own, None if that dies or takes over `limit` seconds."""
     answer = folder / "answer.json"
     answer.unlink(missing_ok=True)

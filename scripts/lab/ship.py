@@ -93,7 +93,7 @@ def weights_digest(folder: Path) -> str:
     return hasher.hexdigest()[:16]
 
 
-def _without_paths(value: Any, work: Path) -> Any:  # noqa: ANN401 - JSON
+def _without_paths(value: Any, work: Path) -> Any:
     """Return JSON values in which paths of the work folder are their last names alone."""
     if isinstance(value, dict):
         return {name: _without_paths(part, work) for name, part in value.items()}

@@ -47,7 +47,7 @@ class Head(NamedTuple):
         return plain + self.scale * cosine_similarity(candidates, prefix[None], dim=-1)
 
 
-def transformer_forward(transformer: Any) -> Forward:  # noqa: ANN401 - any model of transformers
+def transformer_forward(transformer: Any) -> Forward:
     """Return the forward pass of a model of transformers."""
 
     def forward(ids: Tensor, attention: Tensor | None) -> Tensor:

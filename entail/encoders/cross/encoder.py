@@ -154,7 +154,7 @@ def plain_parts(parts: CrossParts, *, device: str, dtype: torch.dtype) -> PlainP
     return PlainParts(bert, added, tokenize, frame)
 
 
-def stock_transformer(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  # noqa: ANN401 - imported late
+def stock_transformer(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:
     """Load base and adapter by sentence-transformers; return its transformer, with its tokenizer."""
     model = replace_head(sentence_transformer(parts.whole, device=device), pooling="cls")
     if parts.adapter is not None:
@@ -299,7 +299,7 @@ def bert_forward(
 
 
 def transformer_forward(
-    transformer: Any,  # noqa: ANN401 - any model of transformers
+    transformer: Any,
     *,
     typed: bool,
     autocast: torch.dtype | None = None,

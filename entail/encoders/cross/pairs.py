@@ -20,7 +20,7 @@ Tokenize = Callable[[Sequence[str]], list[list[int]]]
 class Tokenizer:
     """Tokenizer of texts, without special tokens, not truncated."""
 
-    def __init__(self, tokenizer: Any) -> None:  # noqa: ANN401 - of tokenizers
+    def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
@@ -94,7 +94,7 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
     return Tokenizer(tokenizer), frame
 
 
-def wrap_tokenizer(tokenizer: Any, *, name: str) -> tuple[Tokenizer, Frame]:  # noqa: ANN401 - of transformers
+def wrap_tokenizer(tokenizer: Any, *, name: str) -> tuple[Tokenizer, Frame]:
     """Return a fast tokenizer of transformers, as `read_tokenizer`."""
     content = tokenizer.backend_tokenizer.to_str()
     return read_tokenizer(content, name=name, padding=tokenizer.pad_token_id)

@@ -79,7 +79,7 @@ class Gaussians:
     def __len__(self) -> int:
         return len(self.mean)
 
-    def __getitem__(self, rows: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
+    def __getitem__(self, rows: Any) -> Gaussians:
         """Return the Gaussians of a slice, positions, a mask, or one position."""
         if isinstance(rows, int | np.integer):
             rows = [rows]

@@ -137,7 +137,7 @@ def _encode_here(encoder: Encoder, numbers: Numbers, texts: list[str]) -> Batche
         yield numbers[part], encoder.encode_premises(texts[part]).astype(np.float16)
 
 
-def _write(folder: Path, waiting: list[tuple[Numbers, Halves]], **about: Any) -> int:  # noqa: ANN401
+def _write(folder: Path, waiting: list[tuple[Numbers, Halves]], **about: Any) -> int:
     """Write the waiting batches as a segment, which then wait no more; return the number of premises."""
     if not waiting:
         return 0

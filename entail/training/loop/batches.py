@@ -19,7 +19,7 @@ class BatchTask:
     settings have a batch size and a seed.
     """
 
-    def __init__(self, settings: Any, lengths: Sequence[int]) -> None:  # noqa: ANN401 - of the method
+    def __init__(self, settings: Any, lengths: Sequence[int]) -> None:
         self._settings, self._lengths, self._epoch = settings, lengths, 0
 
     def begin_epoch(self, epoch: int) -> None:

@@ -178,7 +178,7 @@ class _Run:
                 self.parameters[name].copy_(weights)
         return Fitted(self.best, tuple(self.evaluations), self.step, self.seconds, self.resumed)
 
-    def _step(self, batch: Any, rate: float) -> tuple[dict[str, float], bool]:  # noqa: ANN401 - the task's own
+    def _step(self, batch: Any, rate: float) -> tuple[dict[str, float], bool]:
         """Make one step; return its loss terms, and whether to stop."""
         import torch
 

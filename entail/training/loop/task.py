@@ -66,7 +66,7 @@ class Task(Protocol):
     def steps(self, epochs: int) -> int:
         """Return the number of batches in all, for the schedule."""
 
-    def loss(self, batch: Any) -> tuple[Tensor, Mapping[str, float]]:  # noqa: ANN401 - the task's own
+    def loss(self, batch: Any) -> tuple[Tensor, Mapping[str, float]]:
         """Return the loss, and its terms and diagnostics by name."""
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:

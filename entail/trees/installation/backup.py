@@ -188,7 +188,7 @@ def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator
         meter.add(len(batch))
 
 
-def _parsed(text: str | None) -> Any:  # noqa: ANN401 - JSON is of any type
+def _parsed(text: str | None) -> Any:
     """Return the content of a JSON column; of a damaged one, its text, so that nothing is lost."""
     with suppress(ValueError):
         (content,) = parse_as(list[Any], f"[{text}]")  # as deep as in the line

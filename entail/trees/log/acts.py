@@ -231,7 +231,7 @@ def act_to_json(act: AnyAct) -> dict[str, Any]:
     return {f.name: to_json(getattr(act, f.name)) for f in fields(act)}
 
 
-def to_json(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+def to_json(value: Any) -> Any:
     """Return a value of an act as plain JSON."""
     match value:
         case Premise() | GivenNode():

@@ -34,7 +34,7 @@ def read_decisions(name: str) -> tuple[Corpus, Judgements]:
         return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
 
 
-def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:  # noqa: ANN401 - the method's own
+def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:
     """Return the data of a training's source (see `Source`); decisions come from the database."""
     offered = {"progress": progress, "decisions": read_decisions}
     accepted = inspect.signature(source.read).parameters

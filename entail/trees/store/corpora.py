@@ -406,7 +406,7 @@ def _read_columns(
     return Premises.joined(parts), np.concatenate(rows)
 
 
-def _read_premise(row: Any) -> Premise:  # noqa: ANN401 - a row of any of the selections
+def _read_premise(row: Any) -> Premise:
     return Premise(row.text, row.source_id, tuple((row.extra or {}).items()))
 
 

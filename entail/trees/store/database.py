@@ -175,14 +175,14 @@ def open_database(
         return _ensure_tables(database)
 
 
-def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
+def _engine(url: URL, **options: Any) -> sa.Engine:
     dumps = partial(json.dumps, allow_nan=False)
     return sa.create_engine(
         url, hide_parameters=True, json_serializer=dumps, json_deserializer=_load_json, **options
     )
 
 
-def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
+def _load_json(text: str | bytes) -> Any:
     with suppress(ValueError):  # None if it is damaged: the rest of its row can be read
         return parse_as(object, text)
 

@@ -43,7 +43,7 @@ def _verified() -> Column[bool]:
     return Column("verified", Boolean, nullable=False, server_default=sa.false())
 
 
-def _author(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - passed on to Column
+def _author(name: str, **options: Any) -> Column[str]:
     return Column(name, String(60), ForeignKey("authors.name"), **options)
 
 

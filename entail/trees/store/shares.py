@@ -47,7 +47,7 @@ class Shares:
             shares = _select(connection, schema.shares.c.tree_id == tree_id)
             return shares[0] if shares else _insert(connection, author, tree_id, None)
 
-    def share_comparison(self, comparison: Any, *, author: str) -> Share:  # noqa: ANN401 - JSON is of any type
+    def share_comparison(self, comparison: Any, *, author: str) -> Share:
         """Keep a comparison, given as JSON, and return its new link."""
         with self._database.writing() as connection:
             return _insert(connection, author, None, comparison)
@@ -84,7 +84,7 @@ def _select(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> lis
     return [Share(**row._mapping) for row in connection.execute(rows)]
 
 
-def _insert(connection: sa.Connection, author: str, tree_id: str | None, comparison: Any) -> Share:  # noqa: ANN401
+def _insert(connection: sa.Connection, author: str, tree_id: str | None, comparison: Any) -> Share:
     token, name = secrets.token_urlsafe(TOKEN_BYTES), enter(connection, author)
     share = Share(token, tree_id, comparison, name, datetime.now(UTC), is_signed_in(author))
     row = {field.name: getattr(share, field.name) for field in fields(share)}

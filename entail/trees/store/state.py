@@ -138,7 +138,7 @@ class State:
             _add_events(connection, row.id, events)
             return True
 
-    def change_job(self, row: JobRow, *, beats: bool = False, **values: Any) -> bool:  # noqa: ANN401 - JSON values - of the columns
+    def change_job(self, row: JobRow, *, beats: bool = False, **values: Any) -> bool:
         """Change a job if its status is still that of a row; False if it is not, or an open name is taken.
 
         With `beats`, its machine gets the lease of the attempt.
@@ -151,7 +151,7 @@ class State:
                 return False
             raise
 
-    def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:  # noqa: ANN401 - JSON values
+    def write_attempt(self, job_id: str, attempt: int, **values: Any) -> bool:
         """Change a job under the lease of an attempt; False if that has ended, or was lost."""
         return self._update(_lease(job_id, attempt), values)
 

@@ -51,7 +51,7 @@ def announce(text: str) -> None:
     )
 
 
-def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) -> _Option:  # noqa: ANN401 - of Streamlit
+def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) -> _Option:
     """Draw the options side by side, without a visible label, and return the selected one.
 
     `more` is passed on to `st.segmented_control`.
@@ -60,7 +60,7 @@ def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) 
     return cast(_Option, st.segmented_control(title, options, key=key, **{**defaults, **more}))
 
 
-def draw_table(rows: Any, **more: Any) -> Any:  # noqa: ANN401 - of Streamlit
+def draw_table(rows: Any, **more: Any) -> Any:
     """Draw a table as high as its rows, and return its selection; `more` is passed on to `st.dataframe`."""
     return st.dataframe(rows, **{"hide_index": True, "height": "content", **more})
 

@@ -109,7 +109,7 @@ def receiver(key: str, box: Inbox, on_message: Callable[[Mapping[str, Any]], obj
     return receive
 
 
-def widget_value(key: str) -> Any:  # noqa: ANN401 - whatever that widget holds
+def widget_value(key: str) -> Any:
     """Return the value of a widget, None if there is none; for callbacks.
 
     Reads all widgets at once, where Streamlit does not interrupt. Reading a single key lets a waiting run

@@ -103,7 +103,7 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     _draw_start(method, choice, source, config, author)
 
 
-def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
+def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) -> Any:
     """Draw the settings; return the configuration, None with an error if it is invalid."""
     labels = {_LIKE: f"As in {like.name}"} if like else {}
     labels |= {_DEFAULT: "Default"} | {
@@ -151,8 +151,8 @@ def _start_of(corpus: str | None) -> dict[str, str]:
 
 def draw_preview(
     method: Method,
-    source: Any,  # noqa: ANN401 - the method's own
-    config: Any,  # noqa: ANN401 - the method's own
+    source: Any,
+    config: Any,
 ) -> None:
     """Draw the preview button, and the samples of these settings once they are read."""
     if method.preview is None:
@@ -184,8 +184,8 @@ def _draw_preview(preview: Preview) -> None:
 def _draw_start(
     method: Method,
     choice: DataChoice | None,
-    source: Any,  # noqa: ANN401 - the method's own
-    config: Any,  # noqa: ANN401 - the method's own
+    source: Any,
+    config: Any,
     author: str | None,
 ) -> None:
     cells = st.columns([3, 2], vertical_alignment="bottom")

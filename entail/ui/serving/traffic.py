@@ -133,7 +133,7 @@ def _lines(
     names: Sequence[str],
     *,
     scale: Literal["linear", "log"] = "linear",
-) -> Any:  # noqa: ANN401 - of Altair
+) -> Any:
     colours = [SERIES[number % len(SERIES)] for number in range(len(names))]
     dashes = [list(_DASHES[number % len(_DASHES)]) for number in range(len(names))]
     return (

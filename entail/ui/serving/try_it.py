@@ -76,7 +76,7 @@ def draw_try_it(target: Target) -> None:
         st.code(python_call(target, name, body, info), language="python", wrap_lines=True)
 
 
-def _draw_field(endpoint: str, field: str, example: str, info: messages.Info) -> Any:  # noqa: ANN401 - of JSON
+def _draw_field(endpoint: str, field: str, example: str, info: messages.Info) -> Any:
     """Draw a field and return its value, nothing for the default."""
     key, title = f"serving_{endpoint}_{field}", field.capitalize().replace("Rer", "Re-r")
     encoders = [encoder.name for encoder in info.encoders if endpoint == "encode" or encoder.gaussian]

@@ -111,7 +111,7 @@ def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: st
     return values
 
 
-def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
+def _draw_field(field: Field, value: Any, *, key: str) -> Any:
     """Draw one field with its first value and return its value."""
     name = setting_label(field.name)
     common: dict[str, Any] = {"key": key, "help": field.help or None}

@@ -84,7 +84,7 @@ class Link:
         default: _Option,
         *,
         draw: Callable[..., Any] = st.selectbox,
-        **more: Any,  # noqa: ANN401 - of Streamlit
+        **more: Any,
     ) -> _Option:
         """Draw a part's field by `draw`, with `more` arguments, and return the selected option.
 
@@ -104,7 +104,7 @@ class Link:
         *,
         longest: int,
         draw: Callable[..., Any] = st.text_input,
-        **more: Any,  # noqa: ANN401 - of Streamlit
+        **more: Any,
     ) -> str:
         """Draw a text field by `draw`, with `more` arguments, and return its text."""
         return str(draw(title, key=self.init_text(part, default, longest=longest), max_chars=longest, **more))

@@ -61,7 +61,7 @@ class Work:
     initial: Path | None = None
     teachers: Sequence[Path] = ()
 
-    def config(self, method: Method) -> Any:  # noqa: ANN401 - the method's own
+    def config(self, method: Method) -> Any:
         """Return the configuration: the settings and the seed over the preset, and the model to start from.
 
         Raises:

@@ -123,7 +123,7 @@ def _texts_of_events(connection: sa.Connection, tables: sa.MetaData) -> Iterator
             yield from _strings(json.loads(text))
 
 
-def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is of any type
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
