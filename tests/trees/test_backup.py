@@ -39,6 +39,7 @@ from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.state import JobRow, State, add_moves
 from tests.trees.conftest import damage
+from tests.trees.test_migrations import TEAM_TABLES
 
 ICE = Premise("ice is cold", "u1")
 EVIDENCE = Evidence(
@@ -228,8 +229,10 @@ def test_jobs_stay_where_the_backup_is_of_a_version_without_them(
 
     def earlier(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
         manifest["revision"] = "0006"
-        for table in schema.SINCE_0007:
-            del parts[f"tables/{table.name}.jsonl"]
+        for table in (*(table.name for table in schema.SINCE_0007), *TEAM_TABLES):
+            del parts[f"tables/{table}.jsonl"]
+        authors = parts["tables/authors.jsonl"]
+        parts["tables/authors.jsonl"] = authors.replace(b', "email": null', b"")
 
     rewrite(saved, earlier)
     restore(saved, url=blank_url, replace=True)
