@@ -10,6 +10,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any
 
+import sqlalchemy as sa
+
 from entail.data.text import fold
 from entail.teams.agreement import ASPECTS, Agreement, Aspect, agreement, similarity
 from entail.teams.judgements import JudgementAgreement, judgement_agreement
@@ -19,6 +21,7 @@ from entail.teams.shapes import Shape
 from entail.teams.work import Work
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
+from entail.trees.store import schema
 from entail.trees.store.database import Database
 
 
@@ -95,13 +98,19 @@ def measure_agreement(database: Database, log: TreeLog, project_id: str, *, acto
     """
     with database.reading() as connection:
         require(connection, actor, "oversee", project_id)
+        table = schema.hypotheses.c
+        shared = (table.project_id == project_id) & (table.copies > 1)
+        several = connection.scalar(sa.select(sa.func.count()).where(shared)) or 0
     log = log.viewed_by(actor)
     copies: dict[int, list[Piece]] = defaultdict(list)
     for piece in Work(database).pieces(project_id, actor=actor):
         if piece.id.copy:
             copies[piece.id.number].append(piece)
-    several = {number: pieces for number, pieces in copies.items() if len(pieces) > 1}
-    whole = {n: p for n, p in several.items() if all(piece.submitted_seq is not None for piece in p)}
+    whole = {
+        number: pieces
+        for number, pieces in copies.items()
+        if len(pieces) > 1 and all(piece.submitted_seq is not None for piece in pieces)
+    }
     shapes: dict[Hashable, list[Shape]] = {}
     judged: dict[Hashable, dict[str, bool]] = defaultdict(dict)
     rows: list[HypothesisRow] = []
@@ -125,7 +134,7 @@ def measure_agreement(database: Database, log: TreeLog, project_id: str, *, acto
         judgement_agreement(judged),
         tuple(sorted(pairs, key=lambda pair: pair.similarity)),
         tuple(sorted(rows, key=lambda row: row.similarity)),
-        len(several) - len(whole),
+        several - len(whole),
     )
 
 
