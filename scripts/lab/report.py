@@ -78,6 +78,7 @@ def make_result(
                     if weights.any()  # such as no unseen query
                 },
                 "trainings": list(run.records),
+                **({"measured": run.measured} if run.measured else {}),
             }
             for run in runs
         ],
@@ -181,11 +182,18 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
     data = ", ".join(f"{role} {data}" for role, data in result["data"].items())
     yield f"Data: {data}. Recipe `{name}.toml`, hash `{result['experiment']['hash']}`."
     if trainings := list(result["trainings"].values()):
-        hours = sum(training["seconds"] for training in trainings) / 3600
-        machines = ", ".join(sorted({f"{t['cpu']}, {t['cores']} cores" for t in trainings}))
-        commits = ", ".join(sorted({f"`{str(t['commit'])[:12]}`" for t in trainings}))
-        yield f"{len(trainings)} trainings, {hours:.1f} hours in all ({machines}; commit {commits})."
+        yield f"{len(trainings)} trainings, {_places(trainings)}."
+    if measured := [run["measured"] for run in result["runs"] if "measured" in run]:
+        yield f"Measured: {_places(measured)}."
     yield from (f"- {check['text']}" for check in result["checks"])
+
+
+def _places(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return hours, machines and commits of trainings or measurements."""
+    hours = sum(record["seconds"] for record in records) / 3600
+    machines = ", ".join(sorted({f"{record['cpu']}, {record['cores']} cores" for record in records}))
+    commits = ", ".join(sorted({f"`{str(record['commit'])[:12]}`" for record in records}))
+    return f"{hours:.1f} hours in all ({machines}; commit {commits})"
 
 
 def _cell(row: Mapping[str, Any], metric: str, paper: Mapping[str, float], *, interval: bool) -> str:

@@ -14,8 +14,9 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ class Run:
         key: See `Model`.
         measures: Metric -> one value a query, and its weight.
         records: Key of each training behind it -> its seconds, commit, hardware, time and command.
+        measured: These of the measurement; empty where an earlier version measured.
     """
 
     arm: str
@@ -80,6 +82,7 @@ class Run:
     key: str
     measures: Measures
     records: Mapping[str, Mapping[str, Any]]
+    measured: Mapping[str, Any] = field(default_factory=dict)
 
     def figure(self, metric: str) -> float:
         """Return the weighted mean of a metric's values.
@@ -184,29 +187,19 @@ class Laboratory:
         initial = Path(self.make(self.mean(arm.initial))) if arm.initial else None
         teachers = [Path(self.make(m)) for m in self.models(arm.teachers)] if arm.teachers else []
         self.log(f"{arm.name}, seed {model.seed}: training")
-        started = {"started": datetime.now(UTC).isoformat(timespec="seconds"), **provenance()}
-        wall, processor = time.perf_counter(), time.process_time()
-        self.adapter.train(
-            Work(
-                settings=arm.settings,
-                preset=arm.preset,
-                seed=int(model.seed),
-                data=self.data,
-                sets=self.experiment.data,
-                extra=arm.extra,
-                initial=initial,
-                teachers=teachers,
-                out=folder,
-                cache=self.work,
-            )
+        work = Work(
+            settings=arm.settings,
+            preset=arm.preset,
+            seed=int(model.seed),
+            data=self.data,
+            sets=self.experiment.data,
+            extra=arm.extra,
+            initial=initial,
+            teachers=teachers,
+            out=folder,
+            cache=self.work,
         )
-        about = {
-            **started,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "seconds": round(time.perf_counter() - wall, 1),
-            "processor_seconds": round(time.process_time() - processor, 1),
-            "cores": hardware()["cores"],
-        }
+        _, about = _timed(partial(self.adapter.train, work))
         write_text(record, json.dumps(about, indent=2) + "\n")
         shutil.rmtree(folder.with_name(f"{folder.name}.training"), ignore_errors=True)
         self.log(f"{arm.name}, seed {model.seed}: {about['seconds']:,.0f} s")
@@ -217,9 +210,11 @@ class Laboratory:
         if not values.is_file():
             path = self.make(model)
             self.log(f"{model.arm.name} {model.seed}: measuring")
-            measures = self.adapter.measure(path, self.data, self.sets, cache=self.work)
+            measure = partial(self.adapter.measure, path, self.data, self.sets, cache=self.work)
+            measures, about = _timed(measure)
             columns: dict[str, Any] = {f"v/{name}": column for name, (column, _) in measures.items()}
             columns |= {f"w/{name}": column for name, (_, column) in measures.items()}
+            columns["about"] = np.array(json.dumps(about))
             with replacing(values) as unfinished, unfinished.open("wb") as stream:
                 np.savez_compressed(stream, **columns)
         return self._read(model)
@@ -251,12 +246,13 @@ class Laboratory:
         with np.load(self._values(model.key)) as stored:
             names = [name[2:] for name in stored.files if name.startswith("v/")]
             measures = {name: (stored[f"v/{name}"], stored[f"w/{name}"]) for name in names}
+            about = json.loads(str(stored["about"])) if "about" in stored.files else {}
         records = {
             key: json.loads(self._record(key).read_text(encoding="utf-8"))
             for key in model.members
             if self._record(key).is_file()
         }
-        return Run(model.arm.name, model.seed, model.key, measures, records)
+        return Run(model.arm.name, model.seed, model.key, measures, records, about)
 
     def _record(self, key: str) -> Path:
         return self.work / "records" / f"{key}.json"
@@ -265,6 +261,20 @@ class Laboratory:
         digests = {role: self.data.digest(name) for role, name in self.sets.items()}
         about = {"model": key, "data": digests, "method": self.experiment.method}
         return self.work / "values" / f"{digest(about)}.npz"
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+    """Return what some work returns, and its seconds, commit, machine, time and command."""
+    started = {"started": datetime.now(UTC).isoformat(timespec="seconds"), **provenance()}
+    wall, processor = time.perf_counter(), time.process_time()
+    value = work()
+    return value, {
+        **started,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - wall, 1),
+        "processor_seconds": round(time.process_time() - processor, 1),
+        "cores": hardware()["cores"],
+    }
 
 
 def _revision(name: str) -> str:
