@@ -115,3 +115,26 @@ def test_copies_are_compared_and_an_agreed_tree_is_made(
     texts = {node.text for node in tree.nodes.values()}
     assert texts > {"snow is cold", "snow is ice"}
     assert len(texts) == 3
+
+
+def test_a_comment_is_answered_and_resolved(app: AppTest, shared: Workspace, project: Project) -> None:
+    piece = submit(shared, project, "Bo", ["ice is cold"])
+    page = opened(by(app, "Ada"), "pages/Review.py", project=project.id)
+    page.text_area(key=f"comment-{piece.tree_id}-text").set_value("where is snow, @Bo?")
+    page = next(b for b in page.button if b.label == "Comment").click().run()
+    (thread,) = shared.comments.threads(str(piece.tree_id), actor="Ada")
+    assert thread.comments[0].mentions == ("Bo",)
+    page = on_tree(app, str(piece.tree_id), author="Bo")
+    assert "where is snow" in said(page)
+    page = page.button(key=f"resolve-{piece.tree_id}-{thread.number}").click().run()
+    assert not page.exception
+    (thread,) = shared.comments.threads(str(piece.tree_id), actor="Bo")
+    assert thread.resolved_by == "Bo"
+
+
+def test_owners_see_the_progress(app: AppTest, shared: Workspace, project: Project) -> None:
+    submit(shared, project, "Bo", ["ice is cold"])
+    by(app, "Ada").session_state["work_view"] = "Progress"
+    page = opened(app, "pages/Work.py", project=project.id)
+    assert not page.exception
+    assert {metric.label: metric.value for metric in page.metric}["Accepted"] == "0 of 4"

@@ -15,6 +15,7 @@ from entail.trees.log.tree import Tree
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame.sign_in import shown_name
+from entail.ui.review.comments import draw_comments
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, spoken
 from entail.ui.work.pieces import badge, move
@@ -68,6 +69,7 @@ def draw_copies(
             show_picture(tree)
             with st.container(horizontal=True, gap="xsmall"):
                 _draw_moves(shared, author, piece)
+                draw_comments(shared.comments, str(piece.tree_id), tree, author)
                 st.page_link("pages/Trees.py", label="Open", query_params={"tree": str(piece.tree_id)})
 
 

@@ -14,6 +14,7 @@ from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
+from entail.teams.comments import Comments
 from entail.teams.curation import Curation
 from entail.teams.projects import Projects
 from entail.teams.work import Work
@@ -53,6 +54,11 @@ class Workspace:
     def work(self) -> Work:
         """Pieces of the projects."""
         return Work(self.database)
+
+    @cached_property
+    def comments(self) -> Comments:
+        """Comments on trees."""
+        return Comments(self.database)
 
     @cached_property
     def curation(self) -> Curation:

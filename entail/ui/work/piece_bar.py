@@ -7,8 +7,10 @@ import streamlit as st
 from entail.errors import EntailError
 from entail.teams.moves import Piece
 from entail.teams.policy import Action
+from entail.trees.log.tree import ROOT
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.sign_in import shown_name
+from entail.ui.review.comments import draw_comments
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.chooser import show_tree
@@ -42,6 +44,9 @@ def draw_piece(page: TreePage) -> None:
         with st.popover("Guidelines", icon=":material/menu_book:"):
             versions = shared.projects.guidelines(project.id, actor=author)
             st.markdown(versions[0].text if versions else "This project has no guidelines yet.")
+        if author:
+            selected = page.screen.selected if page.screen.selected != ROOT else None
+            draw_comments(shared.comments, page.summary.id, page.tree, author, node=selected)
         if piece.annotator != author:
             st.caption(f"{label(shown_name(piece.annotator or ''))} has it", width="content")
             return

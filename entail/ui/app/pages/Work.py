@@ -7,6 +7,7 @@ from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
 from entail.ui.work.manage import draw_archived, draw_guidelines, draw_members, draw_owner
 from entail.ui.work.pieces import draw_all, draw_next, draw_own
+from entail.ui.work.progress import draw_progress
 from entail.ui.work.projects import draw_begin, pick_project
 
 with page("Work", "Take the next hypothesis of a project, build its tree, submit it.") as (shared, author):
@@ -22,7 +23,9 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
         draw_next(shared, author, project)
         manages = bool(author) and allowed(shared.database, str(author), "manage", project.id).allowed
         manages &= not shared.database.read_only
-        views = ["Mine", "All", "Guidelines", "Members", *(["Settings"] if manages else [])]
+        oversees = bool(author) and allowed(shared.database, str(author), "oversee", project.id).allowed
+        views = ["Mine", "All", "Guidelines", "Members"]
+        views += [*(["Progress"] if oversees else []), *(["Settings"] if manages else [])]
         view = pick_view("View", views, default="Mine", key="work_view")
         if view == "Mine":
             draw_own(shared, author, project)
@@ -32,6 +35,8 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
             draw_guidelines(shared, author, project, manages=manages)
         elif view == "Members":
             draw_members(shared, author or "", project, manages=manages)
+        elif view == "Progress":
+            draw_progress(shared, str(author), project)
         elif author is not None:
             draw_owner(shared, author, project)
     draw_begin(shared, author, primary=project is None)
