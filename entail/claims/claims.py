@@ -181,7 +181,7 @@ def _claim_other(tokens: Tokens) -> tuple[str, str]:
 Placement = Literal["inserted", "identified", "appended", "answer", "claim"]
 """Place of the answer: of the question word; as what the claim names; behind it; a statement itself; none."""
 
-MAX_ANSWER = 60  # longer answers, counted in words, follow the claim
+MAX_ANSWER = 60  # words; longer answers follow the claim
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
 _ON = re.compile(rf"(?:\w+day,? ?)?(?:(?:{_MONTH} \d{{1,2}}|\d{{1,2}} {_MONTH})\b.*)?$")

@@ -28,14 +28,14 @@ def agreement(
     with closing(open_database()) as database:
         about = Projects(database).project(project, actor="")
         report = measure_agreement(database, TreeLog(database), about.id, actor="")
-    header, rows = ("", "alpha", "95 % interval", "alike"), list[tuple[str, ...]]()
+    header, rows = ("", "alpha", "95 % interval", "similarity"), list[tuple[str, ...]]()
     for aspect, value in report.trees.items():
         interval = "" if value.low is None or value.high is None else f"{value.low:.2f} to {value.high:.2f}"
         rows.append((aspect, _number(value.alpha), interval, f"{value.observed:.2f}"))
     rows.append(("candidates", _number(report.judgements.alpha), "", f"{report.judgements.n:,} judged"))
     least = [f"{row.similarity:.2f}  {row.text}" for row in report.hypotheses[:5]]
     text = (
-        "\n".join([table(header, rows), "", "least alike:", *least])
+        "\n".join([table(header, rows), "", "least similar:", *least])
         if least
         else "no hypothesis has all its copies yet"
     )

@@ -204,7 +204,7 @@ current_call: ContextVar[Call] = ContextVar("current_call")
 """Request over HTTP of this task or thread; unset on pages, and while an index is built."""
 
 source: ContextVar[str] = ContextVar("source", default="pages")
-"""Where the texts that a thread encodes come from, for the metrics: `api` or `pages`."""
+"""Source of the texts that a thread encodes, for the metrics: `api` or `pages`."""
 
 
 def timeout_error() -> ServingError:

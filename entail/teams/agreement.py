@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Aspect = Literal["clades", "steps", "leaves"]
-"""What two trees have in common: nodes by the leaves below them, steps, or leaves alone."""
+"""Parts of trees that are compared: nodes by the leaves below them, steps, or leaves alone."""
 
 ASPECTS: tuple[Aspect, ...] = ("clades", "steps", "leaves")
 

@@ -142,4 +142,4 @@ def read_moves(connection: sa.Connection, piece: PieceId) -> list[Move]:
     same = sa.and_(*(table.c[name] == value for name, value in piece._asdict().items()))
     columns = (table.c[field.name] for field in fields(Move))
     rows = connection.execute(sa.select(*columns).where(same).order_by(table.c.seq))
-    return [Move(*cast("tuple[object, ...]", row)) for row in rows]  # type: ignore[arg-type]
+    return [Move(*cast("tuple[object, ...]", row)) for row in rows]  # type: ignore[arg-type]  # in the order of its fields

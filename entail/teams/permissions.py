@@ -98,7 +98,7 @@ def _explain(
         case "role":
             return f"{action!r} is for the roles {', '.join(rule.roles)}; ask an owner of the project"
         case "own":
-            return f"{action!r} is for the annotator of the piece, {annotator or 'nobody yet'}, not {actor}"
+            return f"{action!r} is for the annotator of the piece, {annotator or 'no one yet'}, not {actor}"
         case "state":
             return f"{action!r} needs a piece that is {' or '.join(rule.states)}; this one is {state}"
     return ""

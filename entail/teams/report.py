@@ -65,8 +65,8 @@ class ProjectAgreement:
     Attributes:
         trees: Agreement on trees by what is compared.
         judgements: Agreement on candidates that two or more judged.
-        pairs: Each two annotators, the least alike first.
-        hypotheses: Each hypothesis, the least alike first.
+        pairs: Each two annotators, the least similar first.
+        hypotheses: Each hypothesis, the least similar first.
         waiting: Hypotheses with several copies of which not all are submitted; they count once they are.
     """
 

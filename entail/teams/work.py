@@ -49,8 +49,8 @@ class Work:
     def next_piece(self, project_id: str, *, actor: str) -> Piece | None:
         """Give the next piece of the queue to an annotator, with a tree of its own; None if none is left.
 
-        Those assigned to them come first, then those of nobody or whose lease has ended. Nobody gets two
-        copies of one hypothesis. Of any number of calls at the same moment none gets the piece of another.
+        Pieces assigned to them come first, then those without an assignee or whose lease has ended. No one gets
+        two copies of one hypothesis. Of any number of calls at the same moment none gets the piece of another.
         """
         with self._database.writing(wait_seconds=self._database.wait_seconds) as connection:
             require(connection, actor, "annotate", project_id)
@@ -134,7 +134,7 @@ class Work:
             return _read(connection, PieceId(*row)) if row is not None else None
 
     def assign(self, piece: PieceId, member: str | None, *, actor: str) -> None:
-        """Assign a piece to a member, by name or e-mail, or to nobody; what was written is kept."""
+        """Assign a piece to a member, by name or e-mail, or to no one; what was written is kept."""
         with self._database.writing() as connection:
             require(connection, actor, "assign", piece)
             locked = lock_piece(connection, piece)
@@ -143,7 +143,7 @@ class Work:
             _assign(connection, locked, member, actor)
 
     def assign_evenly(self, project_id: str, *, actor: str) -> int:
-        """Assign all open pieces of nobody to the annotators so that each has as many; return their number.
+        """Assign the open pieces without an assignee, as many to each annotator; return their number.
 
         A project without annotators assigns to its reviewers and owners. Pieces are left if no member may
         have another copy of their hypothesis.
@@ -160,8 +160,10 @@ class Work:
                         load[member] += 1
                         busy.setdefault(piece.id.number, set()).add(member)
             number = 0
-            nobody = mine & _pieces.c.assignee.is_(None) & (_pieces.c.state == "open") & (_pieces.c.copy > 0)
-            query = select_pieces().where(nobody).with_for_update(of=_pieces)
+            unassigned = (
+                mine & _pieces.c.assignee.is_(None) & (_pieces.c.state == "open") & (_pieces.c.copy > 0)
+            )
+            query = select_pieces().where(unassigned).with_for_update(of=_pieces)
             for piece in map(read_piece, connection.execute(query).all()):
                 held_by = busy.setdefault(piece.id.number, set())
                 free = [member for member in members if member not in held_by]
@@ -200,7 +202,7 @@ class Work:
             return _read(connection, piece)
 
     def undo(self, piece: PieceId, *, actor: str) -> Piece:
-        """Undo the last move of a piece, by who made it and while nobody built on it."""
+        """Undo the last move of a piece, by who made it, as long as no one built on it."""
         with self._database.writing() as connection:
             locked = lock_piece(connection, piece)
             require(connection, actor, "view", piece.project_id)
@@ -307,7 +309,7 @@ def _require_free(connection: sa.Connection, piece: PieceId, member: str) -> Non
 
 def _assign(connection: sa.Connection, piece: Piece, member: str | None, actor: str) -> None:
     connection.execute(sa.update(_pieces).where(is_piece(piece.id)).values(assignee=member))
-    reason = f"to {member}" if member is not None else "to nobody"
+    reason = f"to {member}" if member is not None else "to no one"
     record_move(connection, piece, "assign", state="open", annotator=None, actor=actor, reason=reason)
 
 

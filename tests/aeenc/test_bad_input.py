@@ -39,7 +39,7 @@ def test_what_teaches_nothing_is_refused(facts: Corpus) -> None:
     for accepted, changes in ((False, {}), (True, {"rounds": 1}), (True, {"rounds": 0, "live_k": 5})):
         judged = Judgements.of_pairs(JudgedPair("ba be", text, accepted) for text in facts.texts[:3])
         with pytest.raises(TrainingError):
-            train_aeenc(facts, replace(SETTINGS, **changes), judgements=judged)  # type: ignore[arg-type]
+            train_aeenc(facts, replace(SETTINGS, **changes), judgements=judged)  # type: ignore[arg-type]  # of its fields
 
 
 def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, trees: Trees) -> None:

@@ -103,7 +103,7 @@ def found(sampled: Sample) -> dict[str, tuple[set[str], set[str]]]:
     """Return query -> positives and negatives."""
     pairs = sampled.pairs
     return {
-        query: tuple({CORPUS.texts[i] for i in side} for side in sides)  # type: ignore[misc]
+        query: tuple({CORPUS.texts[i] for i in side} for side in sides)  # type: ignore[misc]  # of two sides
         for query, *sides in zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
     }
 

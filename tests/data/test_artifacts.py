@@ -82,7 +82,7 @@ def test_a_killed_push_is_not_listed(tmp_path: Path, model: Path, monkeypatch: p
 def test_a_store_that_does_not_answer(
     address: str,
     model: Path,
-    s3_url: Callable[[], str],  # noqa: F811
+    s3_url: Callable[[], str],  # noqa: F811 - the imported fixture
 ) -> None:
     s3_url()
     with pytest.raises(DataError, match="ENTAIL_ARTIFACTS"):

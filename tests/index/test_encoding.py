@@ -64,7 +64,7 @@ def test_an_index_of_this_installation_reads_the_store(store: Path) -> None:
     corpus = corpus_of(50)
     encode_corpus(corpus, "tiny", store=store)
     encoder = BiEncoder("tiny", device="cpu")
-    encoder.encode_premises = None  # type: ignore[method-assign,assignment]
+    encoder.encode_premises = None  # type: ignore[method-assign,assignment]  # must not run
     assert premise_vectors(corpus, encoder, cache_dir=store).shape == (50, 16)
 
 

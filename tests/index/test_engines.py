@@ -106,9 +106,9 @@ def test_versions_rank_as_if_they_were_built(name: str, monkeypatch: pytest.Monk
         added = 400 + step
         retired = draw.choice(len(version), size=step % 3, replace=False)
         version = np.append(np.delete(version, retired), added)
-        before, index = index, _update(index, version)  # type: ignore[arg-type]
+        before, index = index, _update(index, version)  # type: ignore[arg-type]  # not None
         assert index is not None
-        assert index.parts[0] is before.parts[0]  # type: ignore[union-attr]
+        assert index.parts[0] is before.parts[0]  # type: ignore[union-attr]  # not None
         assert len(index.parts) < 8
         built = _build(name, version)
         for k in (1, 10, 1000):
@@ -263,7 +263,7 @@ def test_a_gpu_gives_the_ranking_of_the_processor(gpus: list[Gpus], monkeypatch:
         assert hits.positions.tolist() == expected.positions.tolist()
         np.testing.assert_allclose(hits.scores, expected.scores, rtol=1e-5, atol=1e-6)
         assert gpus[0].searches > searches
-    version = _update(index, np.arange(7, COUNT))  # type: ignore[arg-type]
+    version = _update(index, np.arange(7, COUNT))  # type: ignore[arg-type]  # of its kind
     assert version is not None
     assert version.search(QUERIES, k=3).positions.shape == (20, 3)
 

@@ -169,7 +169,7 @@ def test_a_k_below_one_is_refused(build: Build) -> None:
 def test_encoders_of_two_revisions_do_not_mix(build: Build) -> None:
     numbers = numbers_of(500)
     first = build(numbers)
-    turned = build(numbers, revision="other", read=lambda at: -vectors_of(numbers[at]))  # type: ignore[arg-type]
+    turned = build(numbers, revision="other", read=lambda at: -vectors_of(numbers[at]))  # type: ignore[arg-type]  # arrays
     query = vectors_of(numbers[:1])
     assert first.search(query, k=1).positions.tolist() == [[0]]
     assert turned.search(-query, k=1).positions.tolist() == [[0]]

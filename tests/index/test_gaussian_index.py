@@ -146,4 +146,4 @@ def test_the_index_of_another_version_ranks_as_one_that_is_built(cache_dir: Path
         assert hits.positions.tolist() == expected.positions.tolist()
         np.testing.assert_array_equal(hits.scores, expected.scores)
         vectors = [version._lifted[direction].vectors for version in (before, index)]
-        assert vectors[0].parts[0] is vectors[1].parts[0]  # type: ignore[attr-defined]
+        assert vectors[0].parts[0] is vectors[1].parts[0]  # type: ignore[attr-defined]  # flat ones

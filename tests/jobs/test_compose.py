@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ class Stack:
 def stack(
     package: Path,
     tiny_home: Path,
-    postgres: str,  # noqa: F811
+    postgres: str,  # noqa: F811 - the imported fixture
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Stack]:
@@ -123,7 +124,7 @@ def stack(
 @pytest.mark.postgres
 def test_the_services_work_together(stack: Stack) -> None:
     for name in ("app-2", "api"):
-        until(lambda name=name: stack.is_healthy(name))  # type: ignore[misc]
+        until(partial(stack.is_healthy, name))
     jobs = Jobs()
     job = jobs.submit("fifth", {}, {}, name="made", by="Ann")
     until(lambda: not jobs.job(job.id).open)

@@ -47,7 +47,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def machine(
     jobs: Jobs,
-    blank_url: str,  # noqa: F811
+    blank_url: str,  # noqa: F811 - the imported fixture
     store_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

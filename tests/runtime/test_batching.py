@@ -148,7 +148,7 @@ def test_searches_of_several_requests_share_a_call_by_depth() -> None:
 
     def ask(queries: list[str], k: int) -> Hits:
         current_call.set(Call(SOON))
-        return search_together(index, queries, Depth(k))  # type: ignore[arg-type]
+        return search_together(index, queries, Depth(k))  # type: ignore[arg-type]  # a fake
 
     with ThreadPoolExecutor(5) as pool:
         first = pool.submit(ask, ["1"], 2)

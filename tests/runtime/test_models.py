@@ -103,7 +103,7 @@ def test_the_index_of_another_version_shares_vectors_and_replaces_the_one_before
     assert second.vectors.parts[0] is first.vectors.parts[0]
     assert len(set(second.search(["another fact"], k=99).positions[0].tolist())) == 20
     assert second.manifest.corpus_hash == corpus.hash
-    assert [key[2] for key in INDEXES.tasks()] == [corpus.hash]  # type: ignore[index]
+    assert [key[2] for key in INDEXES.tasks()] == [corpus.hash]  # type: ignore[index]  # keys are tuples
 
 
 def test_a_released_encoder_is_loaded_again(trained: Callable[..., Path]) -> None:

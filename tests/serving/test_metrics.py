@@ -134,7 +134,7 @@ def test_processes_of_one_data_folder_add_up(tmp_path: Path) -> None:
             env=environment,
         )
         lines = []
-        while not (line := process.stdout.readline()).startswith("entail_requests_total"):  # type: ignore[union-attr]
+        while not (line := process.stdout.readline()).startswith("entail_requests_total"):  # type: ignore[union-attr]  # a pipe
             lines.append(line)
         sample = take_sample(text_string_to_metric_families("".join([*lines, line])))
         return process, sum(sample.values["entail_requests_total"].values())

@@ -78,12 +78,12 @@ class Team:
 
 
 @pytest.fixture
-def team(sqlite: Database) -> Team:  # noqa: F811
+def team(sqlite: Database) -> Team:  # noqa: F811 - the imported fixture
     """An empty team on SQLite."""
     return Team(sqlite)
 
 
 @pytest.fixture
-def team_of_both(database: Database) -> Team:  # noqa: F811
+def team_of_both(database: Database) -> Team:  # noqa: F811 - the imported fixture
     """An empty team on a database of either kind."""
     return Team(database)

@@ -4,7 +4,7 @@ import pytest
 
 from entail.data.records import Premise
 from entail.errors import ConflictError, TeamError
-from entail.teams.curation import Curation
+from entail.teams.curation import Comparison, Curation
 from entail.teams.moves import Piece
 from entail.teams.shapes import Shape
 from entail.trees.log.acts import Accept, Conclude, Edit, Write
@@ -39,8 +39,8 @@ def curation(team: Team) -> Curation:
     return Curation(team.database, team.log)
 
 
-def texts(team: Team, comparison: object) -> set[str]:
-    tree_id = comparison.piece.tree_id  # type: ignore[attr-defined]
+def texts(team: Team, comparison: Comparison) -> set[str]:
+    tree_id = str(comparison.piece.tree_id)
     return {node.text for node in team.log.history(tree_id).tree.nodes.values()}
 
 

@@ -206,7 +206,7 @@ def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: 
         (examples, {}, Run(out=tiny_home / "tiny")),
     ):
         with pytest.raises(TrainingError):
-            train_dpr(questions, replace(DPR, **changes), run=run)  # type: ignore[arg-type]
+            train_dpr(questions, replace(DPR, **changes), run=run)  # type: ignore[arg-type]  # of its fields
     plain = replace(examples, examples=tuple(replace(example, negatives=()) for example in examples.examples))
     assert len(train_dpr(plain, replace(DPR, epochs=1)).warnings) == 1
 

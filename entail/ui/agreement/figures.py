@@ -56,7 +56,7 @@ def _number(alpha: float | None) -> str:
 def _interval(value: Agreement) -> str:
     if value.low is None or value.high is None:
         return "needs two different trees"
-    return f"95 % interval {value.low:.2f} to {value.high:.2f}; alike {value.observed:.0%}"
+    return f"95 % interval {value.low:.2f} to {value.high:.2f}; similarity {value.observed:.0%}"
 
 
 def draw_pairs(report: ProjectAgreement) -> None:
@@ -68,7 +68,7 @@ def draw_pairs(report: ProjectAgreement) -> None:
         rows.append(
             {
                 "annotators": f"{shown_name(pair.first)}, {shown_name(pair.second)}",
-                "structure alike": pair.similarity,
+                "same structure": pair.similarity,
                 "hypotheses": pair.hypotheses,
                 "Cohen's kappa": kappa.kappa if kappa else None,
                 "candidates": kappa.n if kappa else 0,
@@ -77,23 +77,23 @@ def draw_pairs(report: ProjectAgreement) -> None:
     percent = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
     number = st.column_config.NumberColumn(format="%.2f")
     draw_table(
-        pd.DataFrame(rows), key="pairs", column_config={"structure alike": percent, "Cohen's kappa": number}
+        pd.DataFrame(rows), key="pairs", column_config={"same structure": percent, "Cohen's kappa": number}
     )
 
 
 def draw_hypotheses(report: ProjectAgreement, project: Project) -> None:
-    """Draw the hypotheses, the least alike first, with a link to the comparison of the selected one."""
+    """Draw the hypotheses, the least similar first, with a link to the comparison of the selected one."""
     table = pd.DataFrame(
         {
             "hypothesis": [row.text for row in report.hypotheses],
-            "structure alike": [row.similarity for row in report.hypotheses],
-            "steps alike": [row.steps for row in report.hypotheses],
-            "premises alike": [row.leaves for row in report.hypotheses],
+            "same structure": [row.similarity for row in report.hypotheses],
+            "same steps": [row.steps for row in report.hypotheses],
+            "same premises": [row.leaves for row in report.hypotheses],
             "annotators": [", ".join(map(shown_name, row.annotators)) for row in report.hypotheses],
         }
     )
     percent = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
-    columns = dict.fromkeys(("structure alike", "steps alike", "premises alike"), percent)
+    columns = dict.fromkeys(("same structure", "same steps", "same premises"), percent)
     selection = draw_table(
         table,
         height=min(420, 40 + 35 * len(table)),
@@ -119,20 +119,22 @@ def draw_time(report: ProjectAgreement) -> None:
     table = pd.DataFrame(
         {
             "day": [pd.Timestamp(row.submitted) for row in report.hypotheses],
-            "alike": [row.similarity for row in report.hypotheses],
+            "similarity": [row.similarity for row in report.hypotheses],
         }
     )
     if table["day"].nunique() < 2:
         st.caption("A curve over time needs copies of two days.")
         return
-    days = table.groupby("day", as_index=False).agg(alike=("alike", "mean"), hypotheses=("alike", "size"))
+    days = table.groupby("day", as_index=False).agg(
+        similarity=("similarity", "mean"), hypotheses=("similarity", "size")
+    )
     chart = (
         alt.Chart(days)
         .mark_line(point=True, color=BLUE)
         .encode(
             x=alt.X("day:T", title="Day of submission"),
-            y=alt.Y("alike:Q", title="Structure alike (F1)", scale=alt.Scale(domain=[0, 1])),
-            tooltip=["day:T", alt.Tooltip("alike:Q", format=".2f"), "hypotheses:Q"],
+            y=alt.Y("similarity:Q", title="Same structure (F1)", scale=alt.Scale(domain=[0, 1])),
+            tooltip=["day:T", alt.Tooltip("similarity:Q", format=".2f"), "hypotheses:Q"],
         )
         .properties(height=220)
     )

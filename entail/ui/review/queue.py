@@ -62,7 +62,7 @@ def draw_copies(
     """Draw the copies side by side, each with its state and what a reviewer can do."""
     for column, piece, tree in zip(st.columns(len(copies)), copies, trees, strict=True):
         with column, st.container(border=True):
-            st.markdown(f"**{label(shown_name(piece.annotator or 'nobody'))}** {badge(piece.state)}")
+            st.markdown(f"**{label(shown_name(piece.annotator or 'not taken'))}** {badge(piece.state)}")
             if tree is None:
                 st.caption("Not submitted yet")
                 continue

@@ -133,7 +133,7 @@ def draw_all(shared: Workspace, author: str | None, project: Project, *, manages
         return
     members = shared.projects.members(project.id, actor=actor)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        assignee = st.selectbox("Assign to", [None, *members], format_func=lambda name: name or "nobody")
+        assignee = st.selectbox("Assign to", [None, *members], format_func=lambda name: name or "no one")
         if st.button("Assign", disabled=not selected, key="assign"):
             with show_errors():
                 for piece in selected:

@@ -18,7 +18,7 @@ _KEY = "project"
 _BEGUN = "project_begun"
 """Session key: whether the form of a new project is open."""
 
-NOT_ENFORCED = "Nobody signs in here, so everybody can do what a role would allow."
+NOT_ENFORCED = "There is no sign-in here, so everyone can do what a role would allow."
 
 
 def pick_project(shared: Workspace, author: str | None) -> Project | None:
@@ -137,7 +137,7 @@ def draw_plan(plan: Plan) -> Plan:
 
 
 def describe_addition(addition: Addition) -> str:
-    """Return what was added, in words."""
+    """Describe what was added."""
     added = f"{len(addition.numbers):,} added"
     return added + (f", {addition.repeats:,} left out as the project has them" if addition.repeats else "")
 

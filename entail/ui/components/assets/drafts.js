@@ -27,7 +27,7 @@ class Drafts {
     return this.dialog?.matches(".st-key-start_box");
   }
 
-  // The app may draw the field anew under the author's hands, or what names it only after it.
+  // The app may draw the field again under the author's hands, or what names it only after it.
   follow(field) {
     if (field !== this.field) Object.assign(this, { field, initial: field.value });
     else if (field.value !== this.initial || this.name === this.nameOf()) return;

@@ -37,7 +37,7 @@ class Outbox {
     this.timer = setInterval(() => this.look(), Outbox.LOOK);
   }
 
-  // Messages that were lost are never answered, and nobody may press another key for an hour. They were lost when
+  // Messages that were lost are never answered, and no one may press another key for an hour. They were lost when
   // no script runs and they are not acknowledged, seen a few times: one that runs is not to be broken off.
   look() {
     if (!isRunning()) this.looks += 1;
