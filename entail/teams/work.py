@@ -49,8 +49,8 @@ class Work:
     def next_piece(self, project_id: str, *, actor: str) -> Piece | None:
         """Give the next piece of the queue to an annotator, with a tree of its own; None if none is left.
 
-        Pieces assigned to them come first, then those without an assignee or whose lease has ended. No one gets
-        two copies of one hypothesis. Of any number of calls at the same moment none gets the piece of another.
+        Pieces assigned to them come first, then those without an assignee or whose lease has ended. No one
+        gets two copies of one hypothesis. Of many calls at the same moment none gets the piece of another.
         """
         with self._database.writing(wait_seconds=self._database.wait_seconds) as connection:
             require(connection, actor, "annotate", project_id)
