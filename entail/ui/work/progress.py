@@ -57,7 +57,7 @@ def _draw_days(submitted: Mapping[tuple[date, str], int]) -> None:
     ]
     chart = (
         alt.Chart(pd.DataFrame(rows))
-        .mark_bar()
+        .mark_bar(size=28)
         .encode(
             x=alt.X("yearmonthdate(day):O", title="Day"),
             y=alt.Y("sum(trees):Q", title="Trees submitted", axis=alt.Axis(tickMinStep=1)),
