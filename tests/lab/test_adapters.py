@@ -184,3 +184,22 @@ def test_what_no_method_has_is_refused(data: DataFolder, tmp_path: Path) -> None
     for wrong in ({"preset": "nothing"}, {"extra": {"nothing": 1}, "teachers": [tmp_path / "absent"]}):
         with pytest.raises(LabError):
             load_adapter("aeenc").train(replace(begun, **wrong))
+
+
+def test_searches_of_a_scorer_are_measured(
+    data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets, settings = {"release": "release"}, {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4}
+    begun = work(data, tmp_path / "one", sets, max_length=32, **settings, architecture="cross", tuning="full")
+    load_adapter("arcf").train(replace(begun, extra={"random_start": True}))
+    adapter: Any = load_adapter("searches")
+    monkeypatch.setattr(adapter, "WIDTHS", (1, 2))
+    scorer, control = (
+        adapter.measure(model, data, sets, cache=tmp_path) for model in (str(tmp_path / "one"), "tfidf")
+    )
+    assert scorer["beam 1"][0].tolist() == scorer["k 60"][0].tolist()
+    assert set(scorer) == set(control)
+    assert control["L 1"][0].tolist() == control["k 180"][0].tolist()
+    assert (scorer["Easy"][1] + scorer["Challenge"][1]).tolist() == [1] * len(scorer["Easy"][1])
+    reached = sum(scorer[name][1] for name in ("1 hops", "2 hops", "3 hops", "out of reach"))
+    assert (reached >= 1).all()

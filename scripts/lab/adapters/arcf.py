@@ -1,11 +1,17 @@
-"""Adapter of ARCF: trainings on a release of WorldTree, measured by the MAP of its dev questions."""
+"""Adapter of ARCF: trainings on a release of WorldTree, measured by the MAP of its dev questions.
+
+Key of `extra`: with `random_start` the weights of the base are drawn at random (Table 2b).
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from entail.arcf.chains.chain import ChainRanker
 from entail.arcf.method import ARCF
@@ -14,6 +20,7 @@ from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.data.worldtree.questions import read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
+from entail.encoders.catalogue import fetch, resolve
 from entail.evaluation.chains import evaluate_chains, fact_similarities, tfidf_rankings, with_gold
 from entail.training.method import Run
 from lab.adapters import Measures, Work
@@ -28,6 +35,9 @@ def train(work: Work) -> None:
     folder = work.data.path(work.sets["release"])
     trees = work.data.trees(work.sets["left_out"]) if "left_out" in work.sets else ()
     ids = {tree.id for tree in trees}
+    config = work.config(ARCF)
+    if work.extra.get("random_start"):
+        config = replace(config, base=str(_random_base(config.base, work.cache / f"random-{work.seed}")))
     train_arcf(
         [
             question
@@ -35,7 +45,7 @@ def train(work: Work) -> None:
             if question.id not in ids
         ],
         _facts(folder),
-        work.config(ARCF),
+        config,
         run=Run(data=["worldtree"], out=work.out),
     )
 
@@ -53,6 +63,23 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
         rankings = [entry.ranking for entry in ChainRanker(scorer, near).rank(questions)]
     values = evaluate_chains(questions, facts, rankings).values
     return {"MAP": (values, np.ones(len(values)))}
+
+
+def _random_base(name: str, folder: Path) -> Path:
+    """Write a base with other weights: normal ones of deviation .02, as BERT's are drawn."""
+    source = fetch(resolve(name)).path
+    if folder.is_dir() or source is None:
+        return folder
+    rng = np.random.default_rng(0)
+    weights = load_file(source / "model.safetensors")
+    for key, values in weights.items():
+        if values.ndim == 2:
+            values[:] = rng.normal(0, 0.02, values.shape)
+        elif values.dtype.kind == "f":
+            values[:] = key.endswith("LayerNorm.weight")
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
 
 
 def _facts(folder: Path) -> FactTables:
