@@ -1,21 +1,8 @@
-"""The lexicon of claims: verb forms against lemminflect, look-ups, classes of words."""
-
-from collections.abc import Callable
-from types import ModuleType
+"""The lexicon of claims: verb forms, look-ups, classes of words."""
 
 import pytest
 
 from entail.claims import lexicon
-
-
-@pytest.fixture(scope="module")
-def builder(load_script: Callable[[str], ModuleType]) -> ModuleType:
-    return load_script("build_lexicon")
-
-
-def test_the_verb_list_is_what_lemminflect_generates(builder: ModuleType) -> None:
-    text = builder.LEXICON.read_text(encoding="utf-8")
-    assert builder.build(text) == text
 
 
 @pytest.mark.parametrize(

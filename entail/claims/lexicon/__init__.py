@@ -1,6 +1,6 @@
 """Lexicon of claims: verbs with their forms, adjectives and classes of words, read from data files.
 
-Words are looked up in lower case. Forms of verbs come from a list that `scripts/build_lexicon.py` generates.
+Words are looked up in lower case. Forms of verbs are listed in `verbs.tsv`; a verb is a line.
 
 >>> inflect("win", "past"), inflect("panic", "past"), base_form("began", "past")
 ('won', 'panicked', 'begin')
