@@ -27,6 +27,9 @@ PAGES = {
     "direction": "Direction",
     "chains": "Chains",
     "claims": "Claims",
+    "work": "Work",
+    "review": "Review",
+    "agreement": "Agreement",
     "results": "Results",
     "models": "Models",
     "serving": "Serving",
@@ -100,6 +103,13 @@ def prepare(page: Page, name: str) -> None:
         page.get_by_role("button", name="Open this example").click()
         page.locator('[class*="st-key-row-"]').first.wait_for()
         page.get_by_text("explain it").first.wait_for()  # the check of the step, which is loaded last
+        settle(page)
+    if name == "work" and (example := page.get_by_role("button", name="Try an example")).count():
+        example.click()
+        page.get_by_role("button", name="Next").wait_for()
+        settle(page)
+    if name == "review" and (begin := page.get_by_role("button", name="Begin the agreed tree")).count():
+        begin.click()
         settle(page)
 
 

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.teams.example import HYPOTHESES
 from entail.teams.moves import Piece
 from entail.teams.projects import Plan, Project
+from entail.teams.report import measure_agreement
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Write
 from entail.trees.log.tree import ROOT
@@ -138,3 +140,14 @@ def test_owners_see_the_progress(app: AppTest, shared: Workspace, project: Proje
     page = opened(app, "pages/Work.py", project=project.id)
     assert not page.exception
     assert {metric.label: metric.value for metric in page.metric}["Accepted"] == "0 of 4"
+
+
+def test_the_example_fills_all_three_pages(app: AppTest, shared: Workspace) -> None:
+    page = opened(by(app), "pages/Work.py")
+    page = next(button for button in page.button if button.label == "Try an example").click().run()
+    assert not page.exception
+    (project,) = shared.projects.projects("Ada")
+    report = measure_agreement(shared.database, shared.log, project.id, actor="Ada")
+    assert report.trees["clades"].hypotheses == len(report.hypotheses) == HYPOTHESES - 1
+    assert 0 <= min(row.steps for row in report.hypotheses) < 1
+    assert shared.work.next_piece(project.id, actor="Ada") is not None

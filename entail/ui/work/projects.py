@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.data.records import Premise
+from entail.teams.example import create_example
 from entail.teams.projects import DEFAULT_PLAN, MOST_COPIES, Addition, Plan, Project, read_hypotheses
 from entail.ui.components.elements import show_errors
 from entail.ui.frame import sign_in
@@ -46,13 +47,19 @@ def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:
         is_locked_in_demo("no project can begin")
         return
     if not st.session_state.get(_BEGUN):
-        st.button(
-            "New project",
-            icon=":material/add:",
-            type="primary" if primary else "secondary",
-            on_click=_show_form,
-            args=(True,),
-        )
+        with st.container(horizontal=True, gap="small"):
+            st.button(
+                "New project",
+                icon=":material/add:",
+                type="primary" if primary else "secondary",
+                on_click=_show_form,
+                args=(True,),
+            )
+            if primary and author is not None and st.button("Try an example", icon=":material/school:"):
+                with show_errors(), st.spinner("Two annotators build seven trees …"):
+                    project = create_example(shared.database, shared.log, owner=author)
+                    st.session_state[_KEY] = st.query_params[_KEY] = project.id
+                    st.rerun()
         return
     with st.container(border=True, key="begin"):
         _draw_form(shared, author)
