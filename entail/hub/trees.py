@@ -32,7 +32,7 @@ def push_trees(
     """Push the trees and decisions of a corpus.
 
     Example trees, archived trees and hidden copies of a project are left out. `trees.jsonl` contains only
-    trees with a proof. Authors are numbered in order of their first judgement, unless `names`. `licence`
+    trees with a proof. Authors are numbered, unless `names`. `licence`
     replaces the corpus's. A dry run returns the plan without contacting the Hub and needs no token.
 
     Raises:
@@ -42,15 +42,21 @@ def push_trees(
     """
     check_repo(repo)
     info, log = store.find(corpus), log.viewed_by(None)  # readers of the Hub may see no more
-    histories = {
-        summary.id: log.history(summary.id) for summary in log.trees(corpus_id=info.id) if not summary.example
-    }
+    ids = [summary.id for summary in log.trees(corpus_id=info.id) if not summary.example]
+    reviews = {id: log.review(id) for id in ids}
+    histories = {id: log.history(id) for id in ids}
+    people = [judgement.author for h in histories.values() for judgement in h.tree.judgements.values()]
+    people += [name for review in reviews.values() if review for name in (review.annotator, review.by)]
+    authors = tuple(dict.fromkeys(people))
+    aliases = {name: name if names else f"author {at}" for at, name in enumerate(authors, start=1)}
+    for id, review in reviews.items():
+        if review is not None:
+            review = replace(review, annotator=aliases[review.annotator], by=aliases[review.by])
+        histories[id] = histories[id].marked(review)
     proved = [history.tree for history in histories.values() if history.tree.root.children]
     rows = list(judged_rows({id: (history, log.evidence(id)) for id, history in histories.items()}))
-    authors = tuple(dict.fromkeys(row["author"] for row in rows))
     verdicts = [row["verdict"] for row in rows]
-    if not names:
-        rows = [{**row, "author": f"author {authors.index(row['author']) + 1}"} for row in rows]
+    rows = [{**row, "author": aliases[row["author"]]} for row in rows]
     if not proved and not rows:
         raise CorpusError(
             f"{info.name}: expected trees or decisions of your own, found none; examples are not pushed"

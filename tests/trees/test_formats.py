@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ from entail.trees.formats import (
     to_judged_csv,
     to_pairs_csv,
     to_svg,
+    to_text,
 )
 from entail.trees.formats.convert import Conversion, convert
-from entail.trees.formats.entailment_bank import grow
+from entail.trees.formats.entailment_bank import grow, read_review
 from entail.trees.formats.graphs import quote_dot
 from entail.trees.formats.text import printable
 from entail.trees.layout.positions import layout
@@ -43,6 +45,7 @@ from entail.trees.log.acts import (
     Conclude,
     Create,
     Edit,
+    Event,
     Evidence,
     Finish,
     GivenNode,
@@ -52,7 +55,8 @@ from entail.trees.log.acts import (
     ShownCandidate,
     Write,
 )
-from entail.trees.log.tree import Tree, TreeBuilder
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Review, Tree, TreeBuilder
 
 NASTY = (
     "she said \"ice\" and 'cold'",
@@ -114,6 +118,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "part.svg": lambda story: to_svg(story.tree, start="n2"),
     "page.html": lambda story: to_html(story.tree, note="As of today."),
 }
+REVIEW = Review("Snow", 3, 0, "Rita", "accepted", "Rita <r>", datetime(2026, 11, 30, 9, 5, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -127,6 +132,27 @@ def test_a_tree_in_each_format(
         (GOLDEN / name).write_text(written, encoding="utf-8", newline="")
     with (GOLDEN / name).open(encoding="utf-8", newline="") as file:
         assert written == file.read()
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "tree.txt"])
+def test_every_format_states_the_review(story: Any, name: str) -> None:
+    write = {**WRITERS, "tree.txt": lambda story: to_text(story.tree)}[name]
+    assert "Rita" not in write(story)
+    story.history = story.history.marked(REVIEW)
+    assert "Rita" in write(story)
+
+
+def test_the_review_of_a_row_is_that_of_today(story: Any) -> None:
+    text = to_jsonl([story.history.marked(REVIEW).tree])
+    (act,) = from_jsonl(text.encode(), name="trees.jsonl")
+    assert grow(act).review == REVIEW
+    assert to_jsonl([grow(act)]) == text, "a conversion keeps it"
+    imported = replay([Event(seq=1, author="Ann", at=REVIEW.at, act=act)]).tree
+    for review, rows in ((None, {}), (replace(REVIEW, state="sent back"), {"state": "sent back"})):
+        row = json.loads(to_jsonl([replace(imported, review=review)])).get("review", {})
+        assert {name: row[name] for name in row if name in rows or not rows} == rows
+    for damaged in ({}, {"review": 7}, {"review": {**REVIEW.to_json(), "at": "soon"}}):
+        assert read_review(damaged) is None
 
 
 def test_lines_of_the_graph_end_in_its_boxes_and_joints(story: Any) -> None:

@@ -23,7 +23,7 @@ def zip_trees(corpus: Corpus, tree_ids: Iterable[str], log: TreeLog) -> bytes:
     judgements as CSV, with the ids of the corpus; and its premises with their columns. A tree that the
     language of proofs cannot write is named in `not_in_trees.txt`.
     """
-    histories = dict(log.histories(tree_ids))
+    histories = {id: history.marked(log.review(id)) for id, history in log.histories(tree_ids)}
     ids = source_ids(corpus)
     rows, unwritten = [], []
     for history in histories.values():

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from entail.data.entailment_bank.trees import MAX_NODES, format_trees, next_id, read_trees
 from entail.data.reading import Source
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.data.stored import parse_as
 from entail.data.text import fold, premise_key
 from entail.errors import ProofError
 from entail.trees.log.acts import Create, GivenNode, to_json
-from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
+from entail.trees.log.tree import ROOT, Node, Review, Tree, TreeBuilder
 
 
 def to_jsonl(trees: Iterable[Tree]) -> str:
@@ -70,10 +72,18 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
 
 
 def grow(act: Create) -> Tree:
-    """Return the tree that an act creates, without a log."""
+    """Return the tree that an act creates, without a log, but with the review that its row states."""
     builder = TreeBuilder(Tree({}))
     builder.apply(act, seq=1, author="")
-    return builder.freeze(seq=1)
+    return replace(builder.freeze(seq=1), review=read_review(act.source.get("extra", {})))
+
+
+def read_review(row: Mapping[str, Any]) -> Review | None:
+    """Return the review that an exported row states, None without one, or if it is damaged."""
+    try:
+        return parse_as(Review, json.dumps(row["review"]))
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _source(tree: ExplanationTree) -> dict[str, Any]:
@@ -126,7 +136,7 @@ def refold(tree: Tree) -> ExplanationTree:
     free `sentN` and `intN`. An untouched imported tree gives exactly its original steps. Every conclusion
     precedes its uses. Distractors are the imported sentences that are not used and the rejected premises
     whose text is not in the tree. A conclusion without premises is a `sentN`. Loose nodes without premises
-    are left out, and all steps if the hypothesis has no premises.
+    are left out, and all steps if the hypothesis has no premises. The row has the tree's `review`, if any.
     """
     source = _imported_row(tree)
     imported = {step.conclusion: step.premises for step in source.steps}
@@ -146,8 +156,14 @@ def refold(tree: Tree) -> ExplanationTree:
         distractors=tuple(dict.fromkeys([*(d for d in source.distractors if d in unused), *unused])),
         question=source.question,
         answer=source.answer,
-        extra=source.extra,
+        extra=_with_review(source.extra, tree.review),
     )
+
+
+def _with_review(extra: Mapping[str, Any], review: Review | None) -> Mapping[str, Any]:
+    """Return the fields of a row with the review of today in place of the imported one."""
+    fields = {name: value for name, value in extra.items() if name != "review"}
+    return fields | ({"review": review.to_json()} if review is not None else {})
 
 
 def _bottom_up(tree: Tree, start: str) -> Iterator[Node]:

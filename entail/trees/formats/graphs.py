@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from itertools import accumulate
 
-from entail.trees.formats.text import outline, printable, template
+from entail.trees.formats.text import outline, printable, reviews, template
 from entail.trees.layout.appearance import FONT_SIZE, KINDS, LIGHT, NAMES, SHAPES
 from entail.trees.layout.drawing import COLUMN, Direction, columns_of, rejected_id, width_of
 from entail.trees.layout.positions import layout
@@ -35,7 +35,7 @@ def to_svg(
     return template("picture.svg").render(
         drawing=drawing,
         title=tree.node(start).text,
-        description="\n".join(map(str, outline(tree, with_rejected=with_rejected))),
+        description="\n".join(map(str, (*outline(tree, with_rejected=with_rejected), *reviews(tree)))),
         finished={id for id in tree.nodes if tree.is_finished(id)},
         width=max(drawing.width + MARGIN, keys_end) + MARGIN,
         height=legend_top + 20 + 2 * MARGIN,
@@ -50,6 +50,8 @@ def to_dot(tree: Tree) -> str:
     """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top."""
     graph = {"fontname": "sans-serif", "rankdir": "BT", "ordering": "in", "charset": "utf8", "labelloc": "t"}
     graph |= {"label": tree.root.text, "fontcolor": LIGHT.text, "bgcolor": LIGHT.background}
+    if tree.review is not None:
+        graph["comment"] = str(tree.review)
     lines = [
         "digraph explanation {",
         f"  graph {_attributes(graph)};",
@@ -89,6 +91,8 @@ def to_graphml(tree: Tree) -> str:
     import networkx as nx
 
     graph = nx.DiGraph(source=json.dumps(dict(tree.source)))
+    if tree.review is not None:
+        graph.graph["review"] = printable(str(tree.review))
     accepted = {judgement.seq for judgement in tree.judgements.values() if judgement.accepted}
     for node in tree.walk():
         about = {

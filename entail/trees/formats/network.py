@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.trees.formats.text import outline, printable, template
+from entail.trees.formats.text import outline, printable, reviews, template
 from entail.trees.layout import appearance
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
@@ -134,7 +134,8 @@ def to_html(
     in the page; the page's content security policy lets nothing be fetched. It follows the reader's light or
     dark theme. Texts are text whatever they hold.
 
-    With `with_rejected`, a switch, off at first, shows rejected premises. The `note` stands below the title.
+    With `with_rejected`, a switch, off at first, shows rejected premises. The `note` and the review stand
+    below the title.
     """
     with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
     direction = direction or choose_direction(tree)
@@ -145,7 +146,7 @@ def to_html(
     groups = {node["group"] for node in drawings[-1]["nodes"]}
     return template("page.html").render(
         title=printable(tree.root.text),
-        note=note,
+        note=printable("; ".join(filter(None, [note, *reviews(tree)]))),
         kinds=[kind for kind in KINDS if kind in groups],
         lines=outline(tree, with_rejected=with_rejected),
         vis_script=vis_script().replace("</script", "<\\/script"),

@@ -20,19 +20,22 @@ def source_ids(corpus: Corpus) -> dict[str, str]:
 def to_pairs_csv(trees: Mapping[str, Tree], *, ids: Mapping[str, str] | None = None) -> str:
     """Return a row for each premise of each node (name of a tree -> tree); `ids` by key add a column."""
     pairs = (
-        (name, node.text, child.text, node.kind, child.kind, *([ids.get(child.key or "", "")] if ids else []))
+        (
+            *(name, node.text, child.text, node.kind, child.kind, str(tree.review or "")),
+            *([ids.get(child.key or "", "")] if ids else []),
+        )
         for name, tree in trees.items()
         for node in tree.walk()
         for child in map(tree.node, node.children)
     )
-    header = ("tree", "parent", "child", "parent_kind", "child_kind", *(["child_id"] if ids else []))
-    return to_csv([header, *pairs])
+    header = ("tree", "parent", "child", "parent_kind", "child_kind", "review")
+    return to_csv([(*header, *(["child_id"] if ids else [])), *pairs])
 
 
 JUDGED_COLUMNS = (
     *("tree", "node", "query", "premise", "key", "verdict", "author", "time"),
     *("retriever", "revision", "corpus_version", "searched", "own_words", "rank", "score"),
-    *("verified", "proposed", "after", "retrieved"),
+    *("verified", "proposed", "after", "retrieved", "review"),
 )
 
 
@@ -70,6 +73,7 @@ def judged_rows(
                 "author": judgement.author,
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
+                "review": str(history.tree.review or ""),
             }
             if (ranking := evidence.get(judgement.seq) or event.evidence) is not None:
                 row |= {name: getattr(ranking, name) for name in ("retriever", "revision", "corpus_version")}

@@ -82,8 +82,13 @@ def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
 
 
 def to_text(tree: Tree) -> str:
-    """Return a tree as plain text: a line a node, indented below its conclusion."""
-    return "".join(f"{line}\n" for line in outline(tree))
+    """Return a tree as plain text: a line a node, indented below its conclusion, and its review."""
+    return "".join(f"{line}\n" for line in (*outline(tree), *reviews(tree)))
+
+
+def reviews(tree: Tree) -> list[str]:
+    """Return the review of a tree as a line, none without one."""
+    return [f"Review: {tree.review}"] if tree.review is not None else []
 
 
 def file_stem(claim: str) -> str:

@@ -22,6 +22,7 @@ from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create, Evidence
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.replay import History
+from entail.trees.log.tree import Review
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database, sqlite_file
@@ -101,6 +102,10 @@ class VisitorLog(TreeLog):
     def evidence(self, tree_id: str) -> Mapping[int, Evidence]:
         """Return the evidence of the judgements, by seq."""
         return super().evidence(tree_id) if self.owns(tree_id) else self._team.evidence(tree_id)
+
+    def review(self, tree_id: str) -> Review | None:
+        """Return the stand of a tree of the team in its project."""
+        return None if self.owns(tree_id) else self._team.review(tree_id)
 
     def summary(self, tree_id: str) -> TreeSummary:
         """Return the summary of a tree."""

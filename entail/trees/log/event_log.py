@@ -31,9 +31,10 @@ from entail.trees.log.acts import (
 )
 from entail.trees.log.replay import History, replay
 from entail.trees.log.rules import check, check_create
+from entail.trees.log.tree import Review
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
-from entail.trees.store.copies import hides, require_own, require_writable
+from entail.trees.store.copies import hides, require_own, require_writable, select_review
 from entail.trees.store.database import Database
 
 DAMAGED_REMEDY = (
@@ -312,6 +313,13 @@ class TreeLog:
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
             return read_evidence(connection, tree_id)[0]
+
+    def review(self, tree_id: str) -> Review | None:
+        """Return the stand of a tree in its project, None if it belongs to none."""
+        with self._database.reading() as connection:
+            self._tree_row(connection, tree_id)
+            row = connection.execute(select_review(tree_id)).first()
+        return Review(**row._mapping) if row is not None else None
 
     def summary(self, tree_id: str) -> TreeSummary:
         """Return the summary of a tree."""

@@ -7,13 +7,13 @@ acts in force in order of seq, so an undo and a redo restore the same tree, with
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Restore, Undo, Write, describe
 from entail.trees.log.rules import Footprint, check, footprint
-from entail.trees.log.tree import ROOT, Tree, TreeBuilder
+from entail.trees.log.tree import ROOT, Review, Tree, TreeBuilder
 
 Turn = TypeVar("Turn", Undo, Redo)
 
@@ -44,6 +44,10 @@ class History:
     def at(self, seq: int) -> History:
         """Return the history up to a seq, as its authors saw it then."""
         return self if seq >= self.seq else replay(self.events[:seq])
+
+    def marked(self, review: Review | None) -> History:
+        """Return the history with the review of its tree, for an export."""
+        return replace(self, tree=replace(self.tree, review=review))
 
     def extend(self, events: Sequence[Event]) -> History:
         """Return the history with these events after it; `TreeError` if they do not continue its seqs.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -62,12 +63,43 @@ class Judgement:
     query: str
 
 
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Stand of a tree in a project, which every export states.
+
+    Attributes:
+        project: Name of the project.
+        hypothesis: Number of its hypothesis there.
+        copy: Number of the copy; 0 is the agreed tree.
+        annotator: Author of the tree.
+        state: State of the piece; `released` if another author has it now.
+        by: Author of the last move of the piece.
+        at: Time of that move.
+    """
+
+    project: str
+    hypothesis: int
+    copy: int
+    annotator: str
+    state: str
+    by: str
+    at: datetime
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self) | {"at": self.at.isoformat(timespec="seconds")}
+
+    def __str__(self) -> str:
+        name = "copy" if self.copy else "agreed tree"
+        return f"{name}: {self.state} ({self.by}, {self.at:%Y-%m-%d})"
+
+
 @dataclass(frozen=True)
 class Tree:
     """Immutable state that results from a log; `nodes` has the hypothesis first.
 
     `judgements` has the current one by node id and premise key, `finished` the seq of the act by node id,
-    `source` the other fields of an imported row.
+    `source` the other fields of an imported row. `review` is looked up for exports alone.
     """
 
     nodes: Mapping[str, Node]
@@ -75,6 +107,7 @@ class Tree:
     finished: Mapping[str, int] = field(default_factory=dict)
     source: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
+    review: Review | None = None
 
     @property
     def root(self) -> Node:

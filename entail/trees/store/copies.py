@@ -12,7 +12,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from entail.errors import TeamError
-from entail.trees.store.schema import authors, copies, hypotheses, members, pieces
+from entail.trees.store.schema import authors, copies, hypotheses, members, moves, pieces, projects, trees
 
 REVIEWERS = ("owner", "reviewer")
 """Roles that see the copies of all annotators, unless they annotate the same hypothesis."""
@@ -92,6 +92,26 @@ def hides_work(
     if enforced:
         condition = sa.or_(condition, ~is_member(project_id, viewer))
     return (sa.func.coalesce(work.c.annotator, "") != viewer) & condition
+
+
+def select_review(tree_id: str) -> sa.Select[tuple[object, ...]]:
+    """Return the query of the stand of a tree in its project: the columns of `Review`."""
+    numbers = ("project_id", "number", "copy")
+    piece = sa.and_(*(pieces.c[name] == copies.c[name] for name in numbers))
+    last = sa.and_(*(moves.c[name] == copies.c[name] for name in numbers), moves.c.seq == pieces.c.moves)
+    current = pieces.c.annotator == copies.c.annotator
+    query = sa.select(
+        projects.c.name.label("project"),
+        copies.c.number.label("hypothesis"),
+        copies.c.copy,
+        copies.c.annotator,
+        sa.case((current, pieces.c.state), else_="released").label("state"),
+        # Who has the piece now may be hidden from the author of a tree that was released.
+        sa.case((current, moves.c.author), else_=copies.c.annotator).label("by"),
+        sa.case((current, moves.c.at), else_=trees.c.changed_at).label("at"),
+    )
+    joined = copies.join(trees).join(projects, projects.c.id == copies.c.project_id).join(pieces, piece)
+    return query.select_from(joined.join(moves, last)).where(copies.c.tree_id == tree_id)
 
 
 def require_own(connection: sa.Connection, tree_id: str) -> None:

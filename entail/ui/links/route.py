@@ -87,7 +87,8 @@ def _page(share: Share) -> str:
     from entail.trees.formats import to_html
     from entail.ui.shared.resources import team_stores
 
-    history = team_stores().log.history(share.tree_id)
+    log = team_stores().log
+    history = log.history(share.tree_id).marked(log.review(share.tree_id))
     changed = history.events[-1].at
     note = f"Read-only: version {history.seq}, {changed:%d %b %Y, %H:%M} UTC."
     return to_html(history.tree, with_rejected=False, note=note)

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from entail.judge.steps import State, StepVerdict
 from entail.trees.log.acts import Redo, Undo
+from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
@@ -145,26 +146,29 @@ def draw_export(page: TreePage) -> None:
     from entail.trees import formats
     from entail.trees.formats.tables import source_ids
 
-    tree, tree_id, screen = page.tree, page.summary.id, page.screen
+    tree_id, screen = page.summary.id, page.screen
     view = graph_view(f"graph-{tree_id}")
     visible: dict[str, Any] = {"with_rejected": screen.show_rejected, "start": view.focus}
 
-    name = formats.file_stem(tree.root.text)
+    name = formats.file_stem(page.tree.root.text)
+
+    def marked() -> History:
+        return page.history.marked(page.shared.log.review(tree_id))
 
     def judged() -> str:
         ids = source_ids(page.corpus)
-        return formats.to_judged_csv({tree_id: (page.history, page.evidence_by_seq)}, ids=ids)
+        return formats.to_judged_csv({tree_id: (marked(), page.evidence_by_seq)}, ids=ids)
 
     def picture() -> str:
-        return formats.to_svg(tree, direction=view.direction, **visible)
+        return formats.to_svg(marked().tree, direction=view.direction, **visible)
 
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
-        ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree])),
-        ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
+        ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([marked().tree])),
+        ("Web page (HTML)", ".html", lambda: formats.to_html(marked().tree, direction=view.direction)),
         ("Picture (SVG)", ".svg", picture),
-        ("Plain text", ".txt", lambda: formats.to_text(tree)),
-        ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),
-        ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(tree)),
+        ("Plain text", ".txt", lambda: formats.to_text(marked().tree)),
+        ("GraphML", ".graphml", lambda: formats.to_graphml(marked().tree)),
+        ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(marked().tree)),
         ("Judged pairs (CSV)", ".csv", judged),
     )
     with st.popover("Share", icon=":material/ios_share:"):
