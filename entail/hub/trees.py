@@ -31,8 +31,8 @@ def push_trees(
 ) -> PushResult:
     """Push the trees and decisions of a corpus.
 
-    Example trees, archived trees and hidden copies of a project are left out. `trees.jsonl` contains only
-    trees with a proof. Authors are numbered, unless `names`. `licence`
+    Example trees, archived trees, hidden copies, and projects that the log's viewer may not export are left
+    out. `trees.jsonl` contains only trees with a proof. Authors are numbered, unless `names`. `licence`
     replaces the corpus's. A dry run returns the plan without contacting the Hub and needs no token.
 
     Raises:
@@ -41,7 +41,7 @@ def push_trees(
         ProofError: If a text cannot be written in the proof language.
     """
     check_repo(repo)
-    info, log = store.find(corpus), log.viewed_by(None)  # readers of the Hub may see no more
+    info, log = store.find(corpus), log.exportable()
     ids = [summary.id for summary in log.trees(corpus_id=info.id) if not summary.example]
     reviews = {id: log.review(id) for id in ids}
     histories = {id: log.history(id) for id in ids}

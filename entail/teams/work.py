@@ -126,11 +126,13 @@ class Work:
             require(connection, actor, "oversee", project_id)
         return sorted((piece for piece in pieces if piece.annotator != actor), key=lambda piece: piece.at)
 
-    def piece_of(self, tree_id: str) -> Piece | None:
-        """Return the piece that a tree is a copy of, None if it belongs to no project."""
+    def piece_of(self, tree_id: str, *, actor: str) -> Piece | None:
+        """Return the piece that a tree is a copy of; None if it is of no project, or hidden from them."""
         columns = (_copies.c[name] for name in PieceId._fields)
+        query = sa.select(*columns).where(_copies.c.tree_id == tree_id)
+        query = query.where(~hides_work(_copies, actor, enforced=is_signed_in(actor)))
         with self._database.reading() as connection:
-            row = connection.execute(sa.select(*columns).where(_copies.c.tree_id == tree_id)).first()
+            row = connection.execute(query).first()
             return _read(connection, PieceId(*row)) if row is not None else None
 
     def assign(self, piece: PieceId, member: str | None, *, actor: str) -> None:

@@ -8,14 +8,22 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
+import entail.serving
 from entail.data.records import Corpus, Premise
 from entail.errors import EntailError, TeamError, UnknownTreeError
 from entail.hub.trees import push_trees
+from entail.teams.comments import Comments
+from entail.teams.curation import Curation
 from entail.teams.moves import Piece
+from entail.teams.policy import Role
+from entail.teams.progress import measure_progress
 from entail.teams.projects import Project
+from entail.teams.report import measure_agreement
+from entail.teams.versions import Versions
 from entail.trees.formats.bundle import zip_trees
 from entail.trees.log.acts import Evidence, Reject, Write
 from entail.trees.log.event_log import TreeLog
@@ -72,6 +80,8 @@ class Story:
             log.act(tree_id, act, author=name, base=seq, evidence=evidence)
         Authors(self.team.database).record_presence(tree_id, name, f"{self.mark(piece)}")
         self.tokens.append(Shares(self.team.database).share_tree(tree_id, author=name).token)
+        Comments(self.team.database).add(tree_id, f"{text} @Ann @Bob @Cid", actor=name)
+        Versions(self.team.database, log).name(tree_id, text, seq=seq, actor=name)
 
     def hidden_from(self, viewer: str | None) -> Iterator[Piece]:
         """Yield the copies that a viewer must not see."""
@@ -90,15 +100,24 @@ def bundle(corpus: Corpus, log: TreeLog) -> dict[str, bytes]:
 
 def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]:
     """Return way out -> what it gives to a viewer."""
-    team, corpus = story.team, story.corpus
-    log = team.log.viewed_by(viewer)
-    stored = CorpusStore(team.database)
+    team, corpus, project_id = story.team, story.corpus, story.project.id
+    log, database = team.log.viewed_by(viewer), team.database
+    stored, comments = CorpusStore(database), Comments(database)
 
     def each_tree(read: Callable[[str], object]) -> list[object]:
         results = []
         for piece in story.pieces:
-            with suppress(UnknownTreeError):
+            with suppress(UnknownTreeError, TeamError):
                 results.append(read(piece.tree_id or ""))
+        return results
+
+    def agreed(actor: str) -> list[object]:
+        curation = Curation(database, team.log)
+        results: list[object] = []
+        for piece in {piece.id.agreed for piece in story.pieces}:
+            with suppress(TeamError):
+                curation.begin(piece, actor="Rita")
+                results += [curation.compare(piece, actor=actor), curation.provenance(piece, actor=actor)]
         return results
 
     ways: dict[str, Callable[[], object]] = {
@@ -107,7 +126,9 @@ def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]
         "summary": lambda: each_tree(log.summary),
         "evidence": lambda: each_tree(log.evidence),
         "training": lambda: judgements_of(log),
-        "presence": lambda: Authors(team.database).list_presences(),
+        "search": lambda: stored.find_premises(corpus.id, "secret", limit=9),
+        "exportable": lambda: [log.exportable().history(tree.id) for tree in log.exportable().trees()],
+        "presence": lambda: Authors(database).list_presences(viewer),
         "shares": lambda: [
             each_tree(log.history) for token in story.tokens if Shares(team.database).find(token) is None
         ],
@@ -115,8 +136,19 @@ def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]
     if viewer in (None, "Bob"):
         ways["bundle"] = lambda: bundle(stored.corpus(corpus.id), log)
     if viewer is not None:
-        ways["pieces"] = lambda: team.work.pieces(story.project.id, actor=viewer)
-        ways["moves"] = lambda: [team.work.moves(piece.id, actor=viewer) for piece in story.pieces]
+        ways |= {
+            "pieces": lambda: team.work.pieces(project_id, actor=viewer),
+            "piece": lambda: each_tree(lambda tree: team.work.piece_of(tree, actor=viewer)),
+            "moves": lambda: [team.work.moves(piece.id, actor=viewer) for piece in story.pieces],
+            "review": lambda: team.work.review_queue(project_id, actor=viewer),
+            "threads": lambda: each_tree(lambda tree: comments.threads(tree, actor=viewer)),
+            "mentions": lambda: comments.mentioning(viewer),
+            "counts": lambda: comments.open_counts(actor=viewer),
+            "versions": lambda: each_tree(lambda tree: Versions(database, log).versions(tree, actor=viewer)),
+            "agreement": lambda: measure_agreement(database, team.log, project_id, actor=viewer).to_json(),
+            "progress": lambda: measure_progress(database, team.log, project_id, actor=viewer),
+            "agreed": lambda: agreed(viewer),
+        }
     return ways
 
 
@@ -139,7 +171,8 @@ def test_no_way_out_shows_a_hidden_copy(team: Team, seed: int, monkeypatch: pyte
             leaks = [p for p in hidden if story.mark(p) in text or (p.tree_id or "-") in text]
             assert leaks == [], (viewer, way)
     public = {p.tree_id for p in story.pieces} - {p.tree_id for p in story.hidden_from(None)}
-    assert {tree.id for tree in team.log.trees()} == public, "and what is not hidden is there"
+    trees = [tree for tree in team.log.trees() if tree.created_by in ANNOTATORS]  # not the agreed ones
+    assert {tree.id for tree in trees} == public, "and what is not hidden is there"
     judgements = read_decisions(corpus.name)[1]
     assert not [piece for piece in story.hidden_from(None) if story.mark(piece) in repr(judgements)]
     for viewer in VIEWERS:
@@ -157,6 +190,12 @@ def test_no_way_out_shows_a_hidden_copy(team: Team, seed: int, monkeypatch: pyte
             dry_run=True,
         )
         assert not [piece for piece in story.hidden_from(None) if story.mark(piece) in repr(plan)]
+
+
+def test_the_http_api_knows_no_trees() -> None:
+    sources = Path(entail.serving.__file__).parent.glob("*.py")
+    text = "\n".join(source.read_text() for source in sources)
+    assert not [name for name in ("entail.teams", "entail.trees.log", "shares") if name in text]
 
 
 def test_a_link_to_a_hidden_copy_leads_nowhere_until_it_is_revealed(team: Team) -> None:
@@ -185,12 +224,33 @@ def test_a_reviewer_who_annotates_is_independent_too(team: Team) -> None:
 
 
 def test_where_people_sign_in_a_project_is_for_its_members(team: Team) -> None:
-    ann, eve = team.sign_in("Ann"), team.sign_in("Eve")
-    project = team.start("ice melts", members={"Ann": "annotator", "rex@lab.example": "reader"})
+    ann, eve, rex, rita = map(team.sign_in, ("Ann", "Eve", "Rex", "Rita"))
+    members: dict[str, Role] = {"Ann": "annotator", "rex@lab.example": "reader", "Rita": "reviewer"}
+    project = team.start("ice melts", members=members)
     tree_id = team.next(project, ann).tree_id or ""
-    for viewer in (ann, team.sign_in("Rex"), "Eve", None):
+    shares, authors = Shares(team.database), Authors(team.database)
+    authors.record_presence(tree_id, ann, ROOT)
+    for viewer in (ann, rex, "Eve", None):
         assert team.log.viewed_by(viewer).history(tree_id).seq == 1
+        assert len(authors.list_presences(viewer)) == 1
     for viewer in (eve, SignedIn("")):
-        assert team.log.viewed_by(viewer).trees() == []
+        assert team.log.viewed_by(viewer).trees() == authors.list_presences(viewer) == []
+        assert team.work.piece_of(tree_id, actor=viewer) is None
         with pytest.raises(UnknownTreeError):
             team.log.viewed_by(viewer).evidence(tree_id)
+        with pytest.raises(UnknownTreeError):
+            shares.share_tree(tree_id, author=viewer)
+    share = shares.share_tree(tree_id, author=rita)
+    for viewer in (ann, rex, eve):
+        for change in (
+            lambda: shares.share_tree(tree_id, author=viewer),  # noqa: B023 - called in this round
+            lambda: shares.revoke(share.token, author=viewer),  # noqa: B023
+        ):
+            with pytest.raises((TeamError, UnknownTreeError)):
+                change()
+        assert shares.of_tree(tree_id, viewer=viewer) is None
+        assert team.log.viewed_by(viewer).exportable().trees() == []
+    assert shares.find(share.token) == shares.of_tree(tree_id, viewer=rita) == share
+    assert [tree.id for tree in team.log.viewed_by(rita).exportable().trees()] == [tree_id]
+    shares.revoke(share.token, author=rita)
+    assert shares.find(share.token) is None

@@ -224,6 +224,6 @@ def test_what_was_first_submitted_is_kept(team: Team) -> None:
 
 def test_trees_of_no_project_are_as_ever(team: Team) -> None:
     tree_id = team.log.create(Create(hypothesis="h"), author="Ann")
-    assert team.work.piece_of(tree_id) is None
+    assert team.work.piece_of(tree_id, actor="Bob") is None
     assert [tree.id for tree in team.log.viewed_by(team.sign_in("Eve")).trees()] == [tree_id]
     team.log.archive(tree_id, author="Bob")

@@ -18,15 +18,15 @@ def grow(database: Database) -> str:
 
 def test_a_tree_has_one_link_until_it_is_revoked_or_the_tree_archived(database: Database) -> None:
     shares, tree = Shares(database), grow(database)
-    assert shares.of_tree(tree) is None
+    assert shares.of_tree(tree, viewer="Bo") is None
     share = shares.share_tree(tree, author="Ada")
     assert shares.share_tree(tree, author="Bo") == share
     assert (share.tree_id, share.comparison, share.author, share.verified) == (tree, None, "Ada", False)
     for archived, share_or_none in ((True, None), (False, share)):
         TreeLog(database).archive(tree, author="Ada", archived=archived)
         assert shares.find(share.token) == share_or_none
-        assert shares.of_tree(tree) == share  # so that it can be revoked
-    shares.revoke(share.token)
+        assert shares.of_tree(tree, viewer="Bo") == share  # so that it can be revoked
+    shares.revoke(share.token, author="Bo")
     assert shares.find(share.token) is None
     assert shares.share_tree(tree, author="Ada").token != share.token
 
@@ -58,7 +58,7 @@ def test_a_restore_brings_no_link_back(database: Database, database_url: str, tm
     new_url = f"sqlite:///{tmp_path / 'new.db'}"
     assert restore(tmp_path / "b.zip", url=new_url).revoked == 3, "no link works in a new installation"
     assert Shares(open_database(new_url)).find(living.token) is None
-    shares.revoke(revoked.token)
+    shares.revoke(revoked.token, author="Ada")
     assert restore(tmp_path / "b.zip", url=database_url, replace=True).revoked == 1
     assert shares.find(revoked.token) is None
     assert shares.find(living.token) == living

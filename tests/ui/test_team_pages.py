@@ -63,7 +63,7 @@ def test_next_opens_a_tree_that_submission_locks(app: AppTest, shared: Workspace
     page = on_tree(app, str(piece.tree_id), author="Bo")
     assert not page.button(key="tool-write").disabled
     page = settled(page.button(key="piece_move").click().run())
-    assert shared.work.piece_of(str(piece.tree_id)).state == "submitted"  # type: ignore[union-attr]  # it is one
+    assert shared.work.piece_of(str(piece.tree_id), actor="Bo").state == "submitted"  # type: ignore[union-attr]  # it is one
     assert page.button(key="tool-write").disabled
     page = settled(page.button(key="piece_move").click().run())  # takes it back
     assert not page.button(key="tool-write").disabled

@@ -34,7 +34,7 @@ from entail.trees.log.rules import check, check_create
 from entail.trees.log.tree import Review
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
-from entail.trees.store.copies import hides, require_own, require_writable, select_review
+from entail.trees.store.copies import hides, keeps_in, require_own, require_writable, select_review
 from entail.trees.store.database import Database
 
 DAMAGED_REMEDY = (
@@ -198,6 +198,7 @@ class TreeLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.viewer: str | None = None
         self._visible = _select_visible(None)
         self._views: dict[tuple[str | None, bool], Self] = {}
         self._histories: Cache[str, History] = Cache("trees")
@@ -222,9 +223,20 @@ class TreeLog:
         key = (viewer, viewer is not None and is_signed_in(viewer))
         if key not in self._views:
             view = copy.copy(self)
-            view._visible = _select_visible(viewer)
+            view.viewer, view._visible = viewer, _select_visible(viewer)
             self._views[key] = view
         return self._views[key]
+
+    def exportable(self) -> Self:
+        """Return the same log without hidden copies and trees of projects that its viewer may not export.
+
+        The operator of this machine, a log without a viewer, may export all.
+        """
+        viewer = self.viewer or ""
+        view = copy.copy(self.viewed_by(None))
+        enforced = is_signed_in(viewer)
+        view._visible = view._visible.where(~keeps_in(schema.trees.c.id, viewer, enforced=enforced))
+        return view
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -218,11 +218,12 @@ class Authors:
                 # It fails for the same author in another tab, who was there at the same moment.
                 _insert(connection, presence, {"tree_id": tree_id, "author": name, **values})
 
-    def list_presences(self) -> list[Presence]:
-        """Return the presences of the last minute on trees that all may see, the latest first."""
+    def list_presences(self, viewer: str | None = None) -> list[Presence]:
+        """Return the presences of the last minute on trees that a viewer sees, the latest first."""
         since = datetime.now(UTC) - timedelta(seconds=60)
         query = sa.select(*(presence.c[name] for name in Presence.__slots__)).where(presence.c.at >= since)
-        query = query.where(~hides(presence.c.tree_id))
+        enforced = viewer is not None and is_signed_in(viewer)
+        query = query.where(~hides(presence.c.tree_id, viewer, enforced=enforced))
         query = query.order_by(presence.c.at.desc(), presence.c.author)
         with self._database.reading() as connection:
             return [Presence(*row) for row in connection.execute(query)]

@@ -114,6 +114,17 @@ def select_review(tree_id: str) -> sa.Select[tuple[object, ...]]:
     return query.select_from(joined.join(moves, last)).where(copies.c.tree_id == tree_id)
 
 
+def keeps_in(tree_id: sa.ColumnElement[str], author: str, *, enforced: bool) -> sa.ColumnElement[bool]:
+    """Return a condition: whether an author must not let a tree out of its project, by a link or to the Hub.
+
+    Owners and reviewers of the project may, and all where roles are not enforced.
+    """
+    if not enforced:
+        return sa.false()
+    copy = copies.alias()
+    return sa.exists().where(copy.c.tree_id == tree_id, ~is_member(copy.c.project_id, author, REVIEWERS))
+
+
 def require_own(connection: sa.Connection, tree_id: str) -> None:
     """Raise `TeamError` if a tree is a piece of a project."""
     if connection.scalar(sa.select(copies.c.project_id).where(copies.c.tree_id == tree_id)) is not None:

@@ -26,7 +26,7 @@ with page(
                 icon=":material/library_add:",
                 width="stretch",
             )
-        if present := shared.authors.list_presences():
+        if present := shared.authors.list_presences(shared.log.viewer):
             st.subheader("Active now")
         claims = {tree.id: label(tree.hypothesis, longest=70) for tree in trees}
         for presence in present:

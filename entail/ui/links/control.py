@@ -79,5 +79,5 @@ def _draw_link(shares: Shares, share: Share, author: str | None) -> None:
         key = f"revoke-{share.token[:8]}"
         if st.button("Revoke", key=key, icon=":material/link_off:", disabled=author is None):
             with show_errors():
-                shares.revoke(share.token)
+                shares.revoke(share.token, author=author or "")
                 st.rerun()

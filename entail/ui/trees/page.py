@@ -360,9 +360,10 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
             info = shared.corpora.info(summary.corpus_id)
             version, name = info.version, info.name
             corpus = shared.corpora.corpus(info.id, version=version)
-        presences = tuple(shared.authors.list_presences())
-        share = Shares(shared.database).of_tree(tree_id) if is_served() else None
-        piece = shared.work.piece_of(tree_id)
+        presences = tuple(shared.authors.list_presences(shared.log.viewer))
+        viewer = shared.log.viewer or ""
+        share = Shares(shared.database).of_tree(tree_id, viewer=viewer) if is_served() else None
+        piece = shared.work.piece_of(tree_id, actor=viewer)
     screen.update(history)
     ranking = ranking_of(choice, name, keywords=keywords)
     building = ranking.get_or_start(corpus) if len(corpus) else Task()

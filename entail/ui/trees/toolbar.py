@@ -132,7 +132,7 @@ def _draw_watch(page: TreePage, read: list[tuple[Presence, ...]]) -> None:
             presences, seq = read.pop(), screen.history.seq
         else:
             with shared.log.snapshot():
-                presences = tuple(shared.authors.list_presences())
+                presences = tuple(shared.authors.list_presences(shared.log.viewer))
                 seq = shared.log.summary(screen.tree_id).seq
         presences = tuple(presence for presence in presences if presence.tree_id == screen.tree_id)
         # A key or a click does not pay for this: it is written where it is new or old.
