@@ -1,5 +1,6 @@
 """The app as Streamlit's own test harness runs it, each test over a data folder of its own."""
 
+import functools
 import shutil
 import sqlite3
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
@@ -30,6 +32,8 @@ from entail.ui.trees.page import TreePage
 from entail.ui.trees.screen import Screen
 
 ROOT = Path(__file__).parents[2]
+
+_installed_components = functools.cache(manifest_scanner.scan_component_manifests)
 
 _SHARED_TASKS: dict[tuple[str, Hashable], Task[Any]] = {}
 """Indexes and comparisons of earlier tests: their keys hold everything that they depend on."""
@@ -145,6 +149,12 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seed_sample(database)
     database.engine.dispose()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def packages_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for Streamlit components among the installed packages once, which takes as long as a page."""
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _installed_components)
 
 
 @pytest.fixture(autouse=True)
