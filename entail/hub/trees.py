@@ -64,6 +64,8 @@ def push_trees(
     judged = to_csv([JUDGED_COLUMNS, *rows])
     pairs = to_pairs_csv({id: history.tree for id, history in histories.items()})
     card = data_card(
+        "data_card.md",
+        configs={name.partition(".")[0]: name for name in reversed(FILES)},
         repo=repo,
         corpus=info.name,
         source=info.source,

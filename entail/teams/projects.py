@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from math import floor
@@ -159,14 +159,7 @@ class Projects:
             plan: Distribution of its hypotheses.
         """
         with self._database.writing() as connection:
-            owner, project_id = enter(connection, author), secrets.token_hex(4)
-            row: dict[str, Any] = {"id": project_id, "created_at": datetime.now(UTC), "created_by": owner}
-            row |= _name_columns(connection, name) | asdict(plan)
-            row |= _corpus_columns(connection, corpus_id, corpus_version)
-            connection.execute(sa.insert(schema.projects).values(row))
-            member = {"project_id": project_id, "member": owner, "role": "owner"}
-            connection.execute(sa.insert(schema.members).values(member))
-            return _read(connection, project_id)
+            return insert_project(connection, name, author, corpus_id, corpus_version, plan)
 
     def change(
         self,
@@ -299,16 +292,42 @@ class Projects:
             ActError: If a text cannot be a hypothesis: empty, too long; nothing is added.
         """
         premises = [text if isinstance(text, Premise) else Premise(text) for text in texts]
-        for premise in premises:
-            check_create(Create(hypothesis=premise.text))
         with self._database.writing() as connection:
             require(connection, actor, "manage", project_id)
             lock = sa.select(schema.projects.c.id).where(schema.projects.c.id == project_id)
             connection.execute(lock.with_for_update())
-            return _add_hypotheses(connection, _read(connection, project_id), premises)
+            return insert_hypotheses(connection, _read(connection, project_id), premises)
 
 
-def _add_hypotheses(connection: sa.Connection, project: Project, premises: list[Premise]) -> Addition:
+def insert_project(
+    connection: sa.Connection,
+    name: str,
+    author: str,
+    corpus_id: str | None,
+    corpus_version: int | None,
+    plan: Plan,
+) -> Project:
+    """Create a project in the caller's transaction; see `Projects.create`."""
+    owner, project_id = enter(connection, author), secrets.token_hex(4)
+    row: dict[str, Any] = {"id": project_id, "created_at": datetime.now(UTC), "created_by": owner}
+    row |= _name_columns(connection, name) | asdict(plan)
+    row |= _corpus_columns(connection, corpus_id, corpus_version)
+    connection.execute(sa.insert(schema.projects).values(row))
+    member = {"project_id": project_id, "member": owner, "role": "owner"}
+    connection.execute(sa.insert(schema.members).values(member))
+    return _read(connection, project_id)
+
+
+def insert_hypotheses(
+    connection: sa.Connection,
+    project: Project,
+    premises: Sequence[Premise],
+    *,
+    copies: Mapping[int, int] | None = None,
+) -> Addition:
+    """Add hypotheses in the caller's transaction; `copies` by number replace those of the plan."""
+    for premise in premises:
+        check_create(Create(hypothesis=premise.text))
     table = schema.hypotheses
     keys = set(connection.scalars(sa.select(table.c.key).where(table.c.project_id == project.id)))
     new = {key: p for p in premises if (key := premise_key(p.text)) not in keys}
@@ -323,8 +342,9 @@ def _add_hypotheses(connection: sa.Connection, project: Project, premises: list[
         # Every so many get the overlap, whenever they are added.
         has_overlap = floor(number * project.plan.share) > floor((number - 1) * project.plan.share)
         values = {"text": premise.text, "key": key, "position": position, "source": _source(premise)}
-        copies = project.plan.overlap if has_overlap else 1
-        rows.append({"project_id": project.id, "number": number, "copies": copies, **values})
+        planned = project.plan.overlap if has_overlap else 1
+        number_of_copies = planned if copies is None else copies[number]
+        rows.append({"project_id": project.id, "number": number, "copies": number_of_copies, **values})
     pieces = [
         {
             "project_id": project.id,

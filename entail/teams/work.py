@@ -209,7 +209,7 @@ class Work:
             locked = lock_piece(connection, piece)
             require(connection, actor, "view", piece.project_id)
             moves = read_moves(connection, piece)
-            if not moves or moves[-1].author != actor or moves[-1].action in ("assign", "undo"):
+            if not moves or moves[-1].author != actor or moves[-1].action in ("assign", "undo", "import"):
                 raise TeamError("there is no move of yours to undo: the last one is another's", reason="own")
             last = moves[-1]
             tree = tree_of(connection, piece, locked.annotator)

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-import pytest
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from entail.errors import UnknownTreeError
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from entail.data.records import Corpus, Premise
+from entail.errors import DataError, FormatError, TeamError, UnknownTreeError
+from entail.teams.comments import Anchor, Comments
+from entail.teams.curation import Curation
+from entail.teams.exchange.export import ProjectExport, export_project
+from entail.teams.exchange.imports import import_project
+from entail.teams.permissions import PieceId
+from entail.teams.projects import Plan, Project
+from entail.trees.log.acts import Accept, Evidence, ShownCandidate
+from entail.trees.log.tree import ROOT
+from entail.trees.store.corpora import CorpusStore
 from tests.teams.conftest import Team
 
 
@@ -21,7 +41,217 @@ def test_a_tree_has_the_review_of_its_last_move(team: Team) -> None:
     team.work.move(bob.id, "release", actor="Bob")
     assert team.next(project, "Cid").id == bob.id
     reviews = [team.log.review(tree_id) for tree_id in (ann_id, bob_id)]
-    assert [(r.hypothesis, r.copy, r.annotator, r.state, r.by) for r in reviews if r] == [
+    assert [(r.number, r.copy, r.annotator, r.state, r.by) for r in reviews if r] == [
         (1, 1, "Ann", "accepted", "Rita"),
         (1, 2, "Bob", "released", "Bob"),
     ]
+
+
+@pytest.fixture
+def bees(team: Team) -> Project:
+    """A project with an agreed tree, an accepted copy, one sent back, one begun, one hidden and one open."""
+    corpus = CorpusStore(team.database).add_corpus(
+        Corpus.of("facts", ["bees fly", "bees hum"]), author="Olga", licence="CC-BY-4.0"
+    )
+    project = team.start(overlap=2, corpus_id=corpus.id, members={"Rita": "reviewer"})
+    texts = [Premise(f"claim {n}", f"c{n}", (("topic", "bees"),)) for n in range(1, 4)]
+    team.projects.add_hypotheses(project.id, texts, actor="Olga")
+    team.projects.change(project.id, actor="Olga", plan=Plan(overlap=1))
+    team.projects.add_hypotheses(project.id, ["alone", "sent back", "open"], actor="Olga")
+    for text in ("First", "Second *rules*"):
+        team.projects.write_guidelines(project.id, text, actor="Olga")
+    log = team.log
+    for name, premise in (("Ann", "bees fly"), ("Bob", "bees hum")):
+        for _ in range(2):
+            piece = team.next(project, name)
+            log.viewed_by(name).act(
+                piece.tree_id or "",
+                Accept(node=ROOT, premise=Premise(premise)),
+                author=name,
+                base=1,
+                evidence=Evidence(
+                    retriever="r",
+                    revision="1",
+                    corpus_version=1,
+                    query="q",
+                    shown=(ShownCandidate(Premise(premise).key, 1, 0.5),),
+                ),
+            )
+            team.write(piece, "=bees are alive", author=name)
+            if piece.id.number == 1:
+                team.work.move(piece.id, "submit", actor=name)
+    curation = Curation(team.database, log)
+    agreed = curation.begin(PieceId(project.id, 1, 0), actor="Rita")
+    curation.take(agreed, agreed.open[0], actor="Rita")
+    team.work.move(agreed.piece.id, "agree", actor="Rita")
+    for number, action in ((4, "accept"), (5, "send back")):
+        piece = team.work.take(PieceId(project.id, number, 1), actor="Ann")
+        team.write(piece, "bees are many")
+        team.work.move(piece.id, "submit", actor="Ann")
+        team.work.move(piece.id, action, actor="Rita", reason="why?")  # type: ignore[arg-type]  # both are actions
+    comments, first = Comments(team.database), team.work.pieces(project.id, actor="Rita")[1]
+    tree_id = first.tree_id or ""
+    comments.add(tree_id, "really, @Ann?", actor="Rita", anchor=Anchor("node", "n3"))
+    comments.add(tree_id, "yes", actor="Ann", thread=1)
+    comments.resolve(tree_id, 1, actor="Rita")
+    return project
+
+
+def export(team: Team, project: Project, actor: str = "Rita", **options: Any) -> ProjectExport:
+    return export_project(team.database, team.log, project.id, actor=actor, **options)
+
+
+def rows(files: Mapping[str, bytes], name: str) -> list[dict[str, Any]]:
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in files[name].splitlines()]
+    table: list[dict[str, Any]] = parquet.read_table(
+        pa.BufferReader(files[f"data/{name}.parquet"])
+    ).to_pylist()
+    return table
+
+
+def test_an_export_has_the_whole_project(team: Team, bees: Project) -> None:
+    done = export(team, bees, names=True)
+    files = done.files
+    works = [(row["review"]["number"], row["review"]["copy"]) for row in rows(files, "copies.jsonl")]
+    assert works == [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1), (5, 1)]
+    assert [(row["number"], row["copy"], row["state"]) for row in rows(files, "trees")] == [
+        (1, 0, "accepted"),
+        (4, 1, "accepted"),
+    ]
+    assert [row["proof"] for row in rows(files, "trees")] == [
+        row["proof"] for row in rows(files, "trees.jsonl")
+    ]
+    decisions = rows(files, "decisions")
+    assert {row["rank"] for row in decisions if row["retriever"]} == {1}
+    assert {row["author"] for row in decisions} >= {"Ann", "Bob"}
+    table = list(csv.DictReader(io.StringIO(files["decisions.csv"].decode())))
+    assert [row["premise"] for row in table] == [row["premise"] for row in decisions]
+    assert [(row["sentence"], row["author"], row["mentions"]) for row in rows(files, "comments")] == [
+        ("=bees are alive", "Rita", ["Ann"]),
+        ("=bees are alive", "Ann", []),
+    ]
+    assert [row["annotators"] for row in rows(files, "agreement")] == [["Ann", "Bob"]]
+    assert json.loads(files["agreement.json"])["trees"]["leaves"]["observed"] == pytest.approx(1 / 3)
+    assert files["guidelines/2.md"] == b"Second *rules*"
+    assert len(rows(files, "hypotheses.jsonl")) == 6
+    assert done.counts["copies"] == 6
+
+
+def test_people_have_numbers_unless_asked_otherwise(team: Team, bees: Project) -> None:
+    done = export(team, bees)
+    assert done.people == {"Ann": "annotator-1", "Bob": "annotator-2", "Rita": "reviewer-1"}
+    text = b"".join(done.files.values()).decode(errors="replace")
+    assert not [name for name in ("Ann", "Bob", "Rita", "Olga") if name in text]
+
+
+@pytest.mark.parametrize("actor", ["Rita", "Olga", "", "public"])
+def test_what_the_actor_may_not_see_is_not_exported(team: Team, bees: Project, actor: str) -> None:
+    if actor == "Olga":  # annotates, too
+        team.work.assign(PieceId(bees.id, 3, 1), "Olga", actor="Olga")
+        assert team.next(bees, "Olga").id.number == 3
+        assert team.next(bees, "Bob").id == PieceId(bees.id, 3, 2)
+    done = export(team, bees, "Rita", public=True) if actor == "public" else export(team, bees, actor)
+    numbers = {(row["number"], row["copy"]) for row in rows(done.files, "copies")}
+    hidden = {"Rita": set(), "Olga": {(3, 2)}}.get(actor, {(2, 1), (2, 2)})
+    assert not numbers & hidden
+    assert numbers >= {(1, 1), (1, 2), (4, 1), (5, 1)} | ({(2, 1)} - hidden)
+    trees = {row["tree"] for row in rows(done.files, "copies") + rows(done.files, "trees")}
+    assert {row["tree"] for row in rows(done.files, "decisions")} <= trees
+
+
+def test_annotators_do_not_export(team: Team, bees: Project) -> None:
+    team.projects.set_member(bees.id, "Ann", "annotator", actor="Olga")
+    with pytest.raises(TeamError):
+        export(team, bees, team.sign_in("Ann"))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_import_has_what_was_exported(team: Team, bees: Project, tmp_path: Path, packed: bool) -> None:
+    before = export(team, bees, names=True)
+    before.write(tmp_path / "bees")
+    source: Any = before.zip() if packed else tmp_path / "bees"
+    with pytest.raises(TeamError):
+        import_project(source, database=team.database, actor="Olga")
+    done = import_project(source, database=team.database, actor="Olga", name="Wasps")
+    assert (done.hypotheses, done.trees, done.comments) == (6, 7, 2)
+    team.projects.set_member(done.project.id, "Rita", "reviewer", actor="Olga")
+    after = export(team, done.project, names=True)
+    assert after.people == before.people
+    ids = ("tree", "id", "node")
+    for name in ("copies", "trees", "comments", "hypotheses.jsonl"):
+        old, new = rows(before.files, name), rows(after.files, name)
+        strip = [[{key: row[key] for key in row if key not in ids} for row in part] for part in (old, new)]
+        assert strip[0] == strip[1], name
+    for name in ("guidelines/1.md", "guidelines/2.md", "agreement.json"):
+        assert after.files[name] == before.files[name]
+    outlines = [
+        [
+            (node.text, node.key, node.kind)
+            for node in team.log.viewed_by("Rita").history(row["tree"]).tree.walk()
+        ]
+        for part in (before, after)
+        for row in rows(part.files, "copies")
+    ]
+    assert outlines[:6] == outlines[6:]
+    assert [s.id for s in team.log.trees() if s.id in {r["tree"] for r in rows(after.files, "copies")}]
+    hidden = {row["tree"] for row in rows(after.files, "copies") if row["number"] == 2}
+    assert not hidden & {summary.id for summary in team.log.trees()}, "what was hidden stays so"
+    piece = PieceId(done.project.id, 4, 1)
+    with pytest.raises(TeamError):
+        team.work.undo(piece, actor="Rita")
+    team.work.move(piece, "send back", actor="Olga", reason="again")
+    assert team.next(done.project, "Cid").hypothesis == "claim 3"
+
+
+def test_accepted_trees_alone_can_be_imported(team: Team, bees: Project) -> None:
+    done = import_project(
+        export(team, bees).zip(), database=team.database, actor="Olga", name="W", accepted=True
+    )
+    pieces = team.work.pieces(done.project.id, actor="Olga", states=["accepted"])
+    assert [(piece.id.number, piece.id.copy) for piece in pieces] == [(1, 1), (4, 1)]
+
+
+DAMAGE: tuple[tuple[str, bytes, bytes], ...] = (
+    ("project.json", b"{", b"{]"),
+    ("hypotheses.jsonl", b'"number": 2', b'"number": 3'),
+    ("hypotheses.jsonl", b"claim 2", b"claim 1"),
+    ("copies.jsonl", b'"review"', b'"other"'),
+    ("copies.jsonl", b"annotator-2", b"annotator-1"),
+    ("copies.jsonl", b'"copy": 2', b'"copy": 9'),
+    ("copies.jsonl", b'"submitted"', b'"lost"'),
+    ("data/comments.parquet", b"PAR1", b"PAR0"),
+    ("data/comments.parquet", b"resolved", b"reversed"),
+)
+"""File, a part of it, and what stands there instead."""
+
+
+def test_a_damaged_export_is_refused_whole(team: Team, bees: Project) -> None:
+    done = export(team, bees)
+    spoilt = [{**done.files, name: done.files[name].replace(old, new)} for name, old, new in DAMAGE]
+    spoilt += [{name: done.files[name] for name in done.files if name != "project.json"}]
+    for files in spoilt:
+        assert files != done.files
+        with pytest.raises(DataError):
+            import_project(replace(done, files=files).zip(), database=team.database, actor="Olga", name="W")
+    with pytest.raises(FormatError):
+        import_project(b"no zip", database=team.database, actor="Olga")
+    assert [project.name for project in team.projects.projects("Olga")] == ["Bees"]
+
+
+def test_a_folder_with_files_is_not_overwritten(team: Team, bees: Project, tmp_path: Path) -> None:
+    export(team, bees).write(tmp_path / "bees")
+    with pytest.raises(DataError):
+        export(team, bees).write(tmp_path / "bees")
+
+
+def test_datasets_reads_each_configuration(team: Team, bees: Project, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    done, folder = export(team, bees), tmp_path / "bees"
+    done.write(folder)
+    for name, count in done.counts.items():
+        table = datasets.load_dataset(str(folder), name, split="train", cache_dir=str(tmp_path / "cache"))
+        assert table.num_rows == count
+        assert table.to_list() == rows(done.files, name)
+    assert set(done.counts) >= {"trees", "copies", "decisions", "agreement"}
+    assert datasets.get_dataset_default_config_name(str(folder)) == "trees"

@@ -118,7 +118,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "part.svg": lambda story: to_svg(story.tree, start="n2"),
     "page.html": lambda story: to_html(story.tree, note="As of today."),
 }
-REVIEW = Review("Snow", 3, 0, "Rita", "accepted", "Rita <r>", datetime(2026, 11, 30, 9, 5, tzinfo=UTC))
+REVIEW = Review("t", "Snow", 3, 0, "Rita", "accepted", "Rita <r>", datetime(2026, 11, 30, 9, 5, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -1,7 +1,7 @@
 """Model cards and data set cards: `README.md` with a YAML header for the Hub.
 
 A model card depends on the model's folder alone, so the same folder gives the same bytes everywhere. The
-texts are in `card.md` and `data_card.md`.
+texts are in `card.md`, `data_card.md` and `project_card.md`.
 """
 
 from __future__ import annotations
@@ -83,11 +83,26 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
     return folder / CARD
 
 
-def data_card(*, licence: str | None, corpus_licence: str, corpus: str, source: str, **facts: object) -> str:
+def data_card(
+    template: str,
+    *,
+    configs: Mapping[str, str],
+    licence: str | None,
+    corpus_licence: str,
+    corpus: str,
+    source: str,
+    **facts: object,
+) -> str:
     """Return the card of a team's trees as Markdown.
 
-    `licence` is the decision of the publisher, None for a proposal; licence and source of the corpus are as
-    entered with it. `facts` are other variables of `data_card.md`: Hub id, counts, whether authors are named.
+    Args:
+        template: Name of the text.
+        configs: Configuration of the data set -> its file; the first one is the default.
+        licence: Decision of the publisher, None for a proposal.
+        corpus_licence: Licence of the corpus, as entered with it.
+        corpus: Name of the corpus.
+        source: Source of the corpus, as entered with it.
+        facts: Other variables of the text: Hub id, counts, whether authors are named.
     """
     from huggingface_hub import DatasetCardData
 
@@ -98,13 +113,12 @@ def data_card(*, licence: str | None, corpus_licence: str, corpus: str, source: 
         task_categories=["text-retrieval", "sentence-similarity"],
         tags=["entailment", "explanation"],
         configs=[
-            {"config_name": "trees", "data_files": "trees.jsonl"},
-            {"config_name": "pairs", "data_files": "pairs.csv"},
-            {"config_name": "judged", "data_files": "judged.csv", "default": True},
+            {"config_name": name, "data_files": file} | ({} if at else {"default": True})
+            for at, (name, file) in enumerate(configs.items())
         ],
     )
     terms = {"decided": licence, "licence": proposed, "corpus_licence": corpus_licence}
-    body = _render("data_card.md", corpus=corpus, source=source, **terms, **facts)
+    body = _render(template, corpus=corpus, source=source, **terms, **facts)
     return f"---\n{_yaml(header)}\n---\n{body}"
 
 

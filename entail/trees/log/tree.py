@@ -68,8 +68,9 @@ class Review:
     """Stand of a tree in a project, which every export states.
 
     Attributes:
+        tree: Id of the tree.
         project: Name of the project.
-        hypothesis: Number of its hypothesis there.
+        number: Number of its hypothesis there.
         copy: Number of the copy; 0 is the agreed tree.
         annotator: Author of the tree.
         state: State of the piece; `released` if another author has it now.
@@ -77,8 +78,9 @@ class Review:
         at: Time of that move.
     """
 
+    tree: str
     project: str
-    hypothesis: int
+    number: int
     copy: int
     annotator: str
     state: str
@@ -87,7 +89,7 @@ class Review:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        return asdict(self) | {"at": self.at.isoformat(timespec="seconds")}
+        return asdict(self) | {"at": self.at.isoformat()}
 
     def __str__(self) -> str:
         name = "copy" if self.copy else "agreed tree"

@@ -101,8 +101,9 @@ def select_review(tree_id: str) -> sa.Select[tuple[object, ...]]:
     last = sa.and_(*(moves.c[name] == copies.c[name] for name in numbers), moves.c.seq == pieces.c.moves)
     current = pieces.c.annotator == copies.c.annotator
     query = sa.select(
+        copies.c.tree_id.label("tree"),
         projects.c.name.label("project"),
-        copies.c.number.label("hypothesis"),
+        copies.c.number,
         copies.c.copy,
         copies.c.annotator,
         sa.case((current, pieces.c.state), else_="released").label("state"),

@@ -1,0 +1,1 @@
+"""Projects as files, and projects of such files."""
