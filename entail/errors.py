@@ -188,8 +188,8 @@ class TeamError(TreeError):
     """A project refuses an action.
 
     Attributes:
-        reason: Word for programs: `role`, `state`, `own` (it is another annotator's), `lease`, `unknown`,
-            `name`, `empty`.
+        reason: Word for programs: `role`, `state`, `own` (it is another annotator's), `lease`, `archived`,
+            `unknown`, `name`, `empty`.
     """
 
     def __init__(self, message: str, *, reason: str) -> None:

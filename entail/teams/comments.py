@@ -114,12 +114,18 @@ class Comments:
 
     def mentioning(self, actor: str) -> list[Thread]:
         """Return the open threads that mention an actor, on trees that they see."""
-        threads = self._threads(sa.true(), actor)
-        return [
-            thread
-            for thread in threads
-            if thread.resolved_at is None and any(actor in comment.mentions for comment in thread.comments)
+        first, comment = _table.alias(), _table.alias()
+        same = [
+            (row.c.tree_id == _table.c.tree_id) & (row.c.thread == _table.c.thread)
+            for row in (first, comment)
         ]
+        is_open = sa.exists().where(same[0], first.c.number == first.c.thread, first.c.resolved_at.is_(None))
+        is_sqlite = self._database.engine.dialect.name == "sqlite"
+        cells = sa.func.json_each if is_sqlite else sa.func.json_array_elements_text
+        name = (
+            cells(comment.c.mentions).table_valued(sa.column("value", sa.Text), joins_implicitly=True).c.value
+        )
+        return self._threads(is_open & sa.exists().where(same[1], name == actor), actor)
 
     def open_counts(self, *, actor: str) -> Mapping[str, int]:
         """Return tree -> number of its open threads, of the trees that an actor sees."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from entail.errors import TeamError
+from entail.errors import ConflictError, TeamError
 from entail.teams.differences import Difference, consensus, differences, take_whole
 from entail.teams.moves import Piece, lock_piece, read_piece, record_move, select_pieces
 from entail.teams.permissions import PieceId, is_piece, require
@@ -69,8 +69,12 @@ class Curation:
             TeamError: If not all copies are submitted, or there is only one.
         """
         agreed = piece.agreed
+        hypotheses = schema.hypotheses.c
+        same = (hypotheses.project_id == agreed.project_id) & (hypotheses.number == agreed.number)
         with self._database.writing() as connection:
             require(connection, actor, "oversee", agreed.project_id)
+            # Of two reviewers who begin at the same moment, the second goes on with the tree of the first.
+            connection.execute(sa.select(hypotheses.number).where(same).with_for_update())
             copies = _submitted(connection, agreed)
             row = {**agreed._asdict(), "state": "open", "at": datetime.now(UTC), "moves": 0}
             if connection.scalar(sa.select(_pieces.c.state).where(is_piece(agreed))) is None:
@@ -130,13 +134,14 @@ class Curation:
     def _act(
         self, comparison: Comparison, acts: Sequence[Act], key: str | None, holders: list[str], actor: str
     ) -> History:
-        tree_id = comparison.piece.tree_id or ""
+        tree_id, base = comparison.piece.tree_id or "", comparison.history.seq
 
         def note(connection: sa.Connection, events: Sequence[Event]) -> None:
+            if key is None and events[0].seq > base + 1:
+                raise ConflictError("not saved: another reviewer has changed the agreed tree", changes=())
             seqs = events[0].seq, events[-1].seq
             _add_choice(connection, tree_id, "take", holders, actor=actor, difference=key, seqs=seqs)
 
-        base = comparison.history.seq
         return self._log.act_all(tree_id, acts, author=actor, base=base, note=note)
 
     def leave(
@@ -179,9 +184,10 @@ class Curation:
 
 
 def _submitted(connection: sa.Connection, agreed: PieceId) -> list[Piece]:
-    """Return the copies of a hypothesis, all of them submitted."""
+    """Return the copies of a hypothesis but dropped ones, all of them submitted."""
     same = (_pieces.c.project_id == agreed.project_id) & (_pieces.c.number == agreed.number)
-    rows = connection.execute(select_pieces().where(same, _pieces.c.copy > 0))
+    due = same & (_pieces.c.copy > 0) & (_pieces.c.state != "dropped")
+    rows = connection.execute(select_pieces().where(due))
     copies = [read_piece(row) for row in rows]
     if len(copies) < 2:
         raise TeamError(

@@ -50,9 +50,13 @@ def reason_against(actor: str, action: Action) -> sa.ColumnElement[Any]:
     """Return the reason against an action as an expression over `pieces`, or over `projects`."""
     rule = RULES[action]
     project_id = pieces.c.project_id if rule.states else projects.c.id
+    project = projects.alias().c
+    archived = sa.exists().where(project.id == project_id, project.archived_at.is_not(None))
     cases: list[tuple[sa.ColumnElement[bool], str]] = []
     if is_signed_in(actor):
         cases.append((~is_member(project_id, actor, rule.roles), "role"))
+    if rule.states or action == "annotate":
+        cases.append((archived, "archived"))
     if rule.states:
         if rule.agreed is not None:
             cases.append(((pieces.c.copy == 0) != rule.agreed, "state"))
@@ -97,6 +101,8 @@ def _explain(
     match reason:
         case "role":
             return f"{action!r} is for the roles {', '.join(rule.roles)}; ask an owner of the project"
+        case "archived":
+            return "the project is archived; an owner can restore it"
         case "own":
             return f"{action!r} is for the annotator of the piece, {annotator or 'no one yet'}, not {actor}"
         case "state":

@@ -9,9 +9,9 @@ from typing import Literal, get_args
 from entail.trees.store.copies import ANNOTATORS, REVIEWERS, WRITABLE
 
 Role = Literal["owner", "reviewer", "annotator", "reader"]
-State = Literal["open", "in progress", "submitted", "in review", "accepted", "sent back"]
+State = Literal["open", "in progress", "submitted", "in review", "accepted", "sent back", "dropped"]
 ProjectAction = Literal["view", "annotate", "export", "oversee", "manage"]
-PieceAction = Literal["take", "assign", "release", "submit", "take back", "edit", "comment"]
+PieceAction = Literal["take", "assign", "drop", "release", "submit", "take back", "edit", "comment"]
 ReviewAction = Literal["review", "accept", "send back", "curate", "agree", "reopen"]
 Action = ProjectAction | PieceAction | ReviewAction
 
@@ -52,6 +52,7 @@ RULES: Mapping[Action, Rule] = {
     "manage": Rule(_OWNER),
     "take": Rule(_ANNOTATORS, ("open",), to="in progress"),
     "assign": Rule(_OWNER, ("open", "in progress", "sent back"), to="open"),
+    "drop": Rule(_OWNER, ("open", "in progress"), to="dropped"),
     "release": Rule(_ANNOTATORS, _WRITABLE, own=True, to="open"),
     "submit": Rule(_ANNOTATORS, _WRITABLE, own=True, to="submitted"),
     "take back": Rule(_ANNOTATORS, ("submitted",), own=True, to="in progress"),

@@ -83,7 +83,11 @@ def measure_progress(database: Database, log: TreeLog, project_id: str, *, actor
 
 
 def _pieces(database: Database, project_id: str, actor: str) -> list[Piece]:
-    """Return the annotators' pieces."""
+    """Return the annotators' pieces that are not dropped."""
     with database.reading() as connection:
         require(connection, actor, "oversee", project_id)
-    return [piece for piece in Work(database).pieces(project_id, actor=actor) if piece.id.copy > 0]
+    return [
+        piece
+        for piece in Work(database).pieces(project_id, actor=actor)
+        if piece.id.copy > 0 and piece.state != "dropped"
+    ]

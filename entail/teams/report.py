@@ -104,7 +104,7 @@ def measure_agreement(database: Database, log: TreeLog, project_id: str, *, acto
     log = log.viewed_by(actor)
     copies: dict[int, list[Piece]] = defaultdict(list)
     for piece in Work(database).pieces(project_id, actor=actor):
-        if piece.id.copy:
+        if piece.id.copy and piece.state != "dropped":
             copies[piece.id.number].append(piece)
     whole = {
         number: pieces

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -27,6 +28,7 @@ from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.copies import (
     REVIEWERS,
+    WRITABLE,
     has_taken,
     hides_work,
     is_member,
@@ -34,7 +36,17 @@ from entail.trees.store.copies import (
 )
 from entail.trees.store.database import Database
 
+_TO, _TO_NO_ONE = "to ", "to no one"
+"""Reasons of assignments."""
+
 _pieces, _copies, _hypotheses, _projects = schema.pieces, schema.copies, schema.hypotheses, schema.projects
+
+
+class Waiting(NamedTuple):
+    """Numbers of pieces that wait for someone, over all projects: to work on, and to review."""
+
+    work: int = 0
+    review: int = 0
 
 
 class Work:
@@ -74,9 +86,7 @@ class Work:
         own_row = sa.select(schema.authors.c.name).where(schema.authors.c.name == name)
         connection.execute(own_row.with_for_update(key_share=True))
         idle = sa.select(_projects.c.idle_hours).where(_projects.c.id == project_id)
-        if (hours := connection.scalar(idle.where(_projects.c.archived_at.is_(None)))) is None:
-            raise TeamError("refused: the project is archived; an owner can restore it", reason="state")
-        ended = _lease_ended(datetime.now(UTC) - timedelta(hours=hours))
+        ended = _lease_ended(datetime.now(UTC) - timedelta(hours=connection.scalar(idle) or 0))
         free = (_pieces.c.copy > 0) & sa.or_(_pieces.c.state == "open", ended)
         own = sa.func.coalesce(is_person(_pieces.c.assignee, actor), sa.false())
         query = select_pieces().order_by(None)
@@ -114,6 +124,33 @@ class Work:
         with self._database.reading() as connection:
             require(connection, actor, "view", project_id)
             return [read_piece(row) for row in connection.execute(query)]
+
+    def states(self, *, actor: str) -> Mapping[str, State]:
+        """Return tree -> state of the piece that its annotator has now, of those that an actor sees."""
+        same = sa.and_(*(_copies.c[name] == _pieces.c[name] for name in (*PieceId._fields, "annotator")))
+        visible = ~hides_work(_pieces, actor, enforced=is_signed_in(actor))
+        query = sa.select(_copies.c.tree_id, _pieces.c.state).join(_pieces, same).where(visible)
+        with self._database.reading() as connection:
+            return {row.tree_id: row.state for row in connection.execute(query)}
+
+    def waiting(self, *, actor: str) -> Waiting:
+        """Return how many pieces wait for an actor: their own ones, and as a reviewer those of others."""
+        assigned = sa.func.coalesce(is_person(_pieces.c.assignee, actor), sa.false())
+        work = sa.or_(
+            (_pieces.c.annotator == actor) & _pieces.c.state.in_(WRITABLE),
+            (_pieces.c.state == "open") & assigned,
+        )
+        review = (
+            _pieces.c.state.in_(("submitted", "in review"))
+            & (_pieces.c.annotator != actor)
+            & is_member(_pieces.c.project_id, actor, REVIEWERS)
+            & ~hides_work(_pieces, actor, enforced=is_signed_in(actor))
+        )
+        active = _projects.c.archived_at.is_(None)
+        query = sa.select(*(sa.func.count(sa.case((rows, 1))) for rows in (work, review)))
+        query = query.select_from(_pieces.join(_projects, _projects.c.id == _pieces.c.project_id))
+        with self._database.reading() as connection:
+            return Waiting(*connection.execute(query.where(active, _pieces.c.copy > 0)).one())
 
     def counts(self, project_id: str, *, actor: str) -> Mapping[State, int]:
         """Return the number of pieces by state, of those that an actor may see."""
@@ -178,10 +215,12 @@ class Work:
             return number
 
     def move(self, piece: PieceId, action: Action, *, actor: str, reason: str = "") -> Piece:
-        """Release, submit, take back, review, accept or send back a piece; agree on or reopen an agreed tree.
+        """Move a piece by an action that leads to a state, other than `take`, `assign` and `curate`.
+
+        A copy that no one will submit is dropped, so that the others of its hypothesis need not wait for it.
 
         Raises:
-            TeamError: If the actor may not, or a piece is sent back without a reason.
+            TeamError: If the actor may not, a piece is sent back without a reason, or a copy is the only one.
         """
         rule = RULES[action]
         if rule.to is None or action in ("take", "assign", "curate"):
@@ -195,11 +234,13 @@ class Work:
                 _require_unrevealed(connection, locked)
             if action == "submit":
                 _note_submission(connection, locked)
+            if action == "drop":
+                _count_copies(connection, locked, -1)
             annotator = None if action == "release" else locked.annotator
             record_move(
                 connection, locked, action, state=rule.to, annotator=annotator, actor=actor, reason=reason
             )
-            if action == "submit":
+            if action in ("submit", "drop"):
                 _reveal(connection, locked)
             return _read(connection, piece)
 
@@ -209,14 +250,19 @@ class Work:
             locked = lock_piece(connection, piece)
             require(connection, actor, "view", piece.project_id)
             moves = read_moves(connection, piece)
-            if not moves or moves[-1].author != actor or moves[-1].action in ("assign", "undo", "import"):
+            if not moves or moves[-1].author != actor or moves[-1].action in ("undo", "import"):
                 raise TeamError("there is no move of yours to undo: the last one is another's", reason="own")
             last = moves[-1]
             tree = tree_of(connection, piece, locked.annotator)
             if tree is not None and last.tree_seq not in (None, tree[1]):
                 raise TeamError("cannot undo: the tree has changed since", reason="state")
-            if last.action == "submit":
+            if last.action in ("submit", "drop"):
                 _require_unrevealed(connection, locked)
+            if last.action == "drop":
+                _count_copies(connection, locked, 1)
+            if last.action == "assign":
+                before_it = {"assignee": _assignee(moves[:-1])}
+                connection.execute(sa.update(_pieces).where(is_piece(piece)).values(before_it))
             before = moves[-2] if len(moves) > 1 else None
             record_move(
                 connection,
@@ -311,17 +357,38 @@ def _require_free(connection: sa.Connection, piece: PieceId, member: str) -> Non
 
 def _assign(connection: sa.Connection, piece: Piece, member: str | None, actor: str) -> None:
     connection.execute(sa.update(_pieces).where(is_piece(piece.id)).values(assignee=member))
-    reason = f"to {member}" if member is not None else "to no one"
+    reason = f"{_TO}{member}" if member is not None else _TO_NO_ONE
     record_move(connection, piece, "assign", state="open", annotator=None, actor=actor, reason=reason)
 
 
+def _assignee(moves: Sequence[Move]) -> str | None:
+    """Return the member to whom a piece was assigned after some moves."""
+    members: list[str | None] = [None]
+    for move in moves:
+        if move.action == "assign":
+            members.append(move.reason.removeprefix(_TO) if move.reason != _TO_NO_ONE else None)
+        elif move.action == "undo" and move.reason == "of 'assign'":
+            members.pop()
+    return members[-1]
+
+
+def _count_copies(connection: sa.Connection, piece: Piece, change: int) -> None:
+    """Change the number of copies of a hypothesis, which keeps one at least."""
+    table = _hypotheses
+    own = (table.c.project_id == piece.id.project_id) & (table.c.number == piece.id.number)
+    values = {"copies": table.c.copies + change}
+    if not connection.execute(sa.update(table).where(own, values["copies"] > 0).values(values)).rowcount:
+        raise TeamError("this is the only copy of its hypothesis, which keeps it", reason="state")
+
+
 def _require_unrevealed(connection: sa.Connection, piece: Piece) -> None:
-    """Refuse to take back a copy that the other annotators have seen since."""
+    """Refuse to change which copies are due once the other annotators have seen them."""
     same = (_hypotheses.c.project_id == piece.id.project_id) & (_hypotheses.c.number == piece.id.number)
-    query = sa.select(_hypotheses.c.revealed_at).where(same, _hypotheses.c.copies > 1)
+    several = sa.or_(_hypotheses.c.copies > 1, piece.state == "dropped")
+    query = sa.select(_hypotheses.c.revealed_at).where(same, several)
     if connection.scalar(query) is not None:
         raise TeamError(
-            "all copies are submitted, so others have seen yours; ask a reviewer to send it back",
+            "annotators may have seen each other's copies since; a reviewer can send one back",
             reason="state",
         )
 
@@ -335,15 +402,13 @@ def _note_submission(connection: sa.Connection, piece: Piece) -> None:
 
 
 def _reveal(connection: sa.Connection, piece: Piece) -> None:
-    """Show the copies of a hypothesis to each other's annotators once all are submitted."""
+    """Show the copies of a hypothesis to each other's annotators once all are submitted, or one is left."""
     table = _hypotheses
     own = (table.c.project_id == piece.id.project_id) & (table.c.number == piece.id.number)
     # Two who submit at the same moment follow each other, so that the second sees the first.
     connection.execute(sa.select(table.c.number).where(own).with_for_update())
     same = (_pieces.c.project_id == piece.id.project_id) & (_pieces.c.number == piece.id.number)
-    waiting = sa.select(_pieces.c.copy).where(
-        same, _pieces.c.copy > 0, _pieces.c.state.in_(("open", "in progress"))
-    )
-    if connection.scalar(waiting.limit(1)) is None:
-        first = own & table.c.revealed_at.is_(None)
-        connection.execute(sa.update(table).where(first).values(revealed_at=datetime.now(UTC)))
+    waiting = same & (_pieces.c.copy > 0) & _pieces.c.state.in_(("open", "in progress"))
+    is_due = sa.or_(table.c.copies == 1, ~sa.exists().where(waiting))
+    first = own & table.c.revealed_at.is_(None) & is_due
+    connection.execute(sa.update(table).where(first).values(revealed_at=datetime.now(UTC)))

@@ -10,6 +10,7 @@ from entail.teams.shapes import Shape
 from entail.trees.log.acts import Accept, Conclude, Edit, Write
 from entail.trees.log.tree import ROOT
 from tests.teams.conftest import Team
+from tests.trees.conftest import at_once
 
 
 @pytest.fixture
@@ -159,3 +160,21 @@ def test_a_single_copy_is_not_curated(team: Team, curation: Curation) -> None:
     team.work.move(piece.id, "submit", actor="Ann")
     with pytest.raises(TeamError):
         curation.begin(piece.id, actor="Rita")
+
+
+def test_two_reviewers_begin_and_take_at_once(team_of_both: Team) -> None:
+    team = team_of_both
+    curation = Curation(team.database, team.log)
+    project = team.start("ice melts", overlap=2, members={"Rita": "reviewer", "Rob": "reviewer"})
+    pieces = [team.next(project, name) for name in ("Ann", "Bob")]
+    for piece in pieces:
+        team.write(piece, f"said {piece.annotator}")
+        team.work.move(piece.id, "submit", actor=piece.annotator or "")
+    both = at_once(lambda name: curation.begin(pieces[0].id, actor=name), ["Rita", "Rob"])
+    assert len({comparison.piece.tree_id for comparison in both}) == 1
+    first, second = both
+    curation.take(first, first.open[0], actor="Rita")
+    with pytest.raises(ConflictError):
+        curation.take_whole(second, 1, actor="Rob")
+    curation.take(second, second.open[1], actor="Rob")
+    assert texts(team, second) == {"ice melts", "said Ann", "said Bob"}

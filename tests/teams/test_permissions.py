@@ -1,13 +1,17 @@
 """Who may do what: each role, in each state, to their own pieces and those of others, by every way in."""
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
 import sqlalchemy as sa
 
-from entail.errors import TeamError
+from entail.errors import TeamError, UnknownTreeError
+from entail.teams.comments import Comments
 from entail.teams.permissions import PieceId, allowed, allowed_pieces
-from entail.teams.policy import ROLES, RULES, STATES, Role
+from entail.teams.policy import ROLES, RULES, STATES, Action, Role
+from entail.trees.log.acts import Create, Write
+from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors, Identity, SignedIn
 from tests.teams.conftest import Team
@@ -16,6 +20,7 @@ WRITABLE = {"in progress", "sent back"}
 COPIES: dict[str, tuple[str, set[str], bool]] = {  # action: roles by their first letters, states, own alone
     "take": ("ora", {"open"}, False),
     "assign": ("o", {"open", *WRITABLE}, False),
+    "drop": ("o", {"open", "in progress"}, False),
     "release": ("ora", WRITABLE, True),
     "submit": ("ora", WRITABLE, True),
     "take back": ("ora", {"submitted"}, True),
@@ -64,6 +69,58 @@ def test_the_table_of_permissions(team: Team, role: Role | None) -> None:
             decision = allowed(team.database, ann, action, piece)
             assert (decision.allowed, bool(decision.message)) == (piece in expected, piece not in expected)
         assert set(allowed_pieces(team.database, ann, action, project.id)) == expected, action
+
+
+@pytest.mark.parametrize("role", [*ROLES, None])
+def test_the_library_does_what_the_table_allows(team: Team, role: Role | None) -> None:
+    """Each act by a member of a role, on a piece of each state, of their own and of another annotator."""
+    ann = team.sign_in("Ann")
+    team.sign_in("Bob")
+    acts: dict[str, Callable[[PieceId, str], object]] = {
+        "take": lambda piece, _: team.work.take(piece, actor=ann),
+        "assign": lambda piece, _: team.work.assign(piece, None, actor=ann),
+        "edit": lambda _, tree: team.log.act(tree, Write(node=ROOT, text="x"), author=ann, base=1),
+        "comment": lambda _, tree: Comments(team.database).add(tree, "why?", actor=ann),
+    }
+    moves: tuple[Action, ...] = (
+        "release",
+        "submit",
+        "take back",
+        "review",
+        "accept",
+        "send back",
+        "agree",
+        "reopen",
+    )
+    for move in moves:
+        acts[move] = lambda piece, _, move=move: team.work.move(piece, move, actor=ann, reason="x")
+    cases = [
+        case
+        for case in product(acts, STATES, ("Ann", "Bob"), (0, 1))
+        if case[0] in (COPIES if case[3] else AGREED) and case[1:3] != ("open", "Ann")
+    ]
+    project = team.start(*map(str, cases), members={} if role is None else {"ann@lab.example": role})
+    trees = team.log.create_all([Create(hypothesis=str(case)) for case in cases], author="Bob")
+    with team.database.writing() as connection:
+        connection.execute(sa.delete(schema.pieces))
+        for number, ((_, state, annotator, copy), tree) in enumerate(zip(cases, trees, strict=True), start=1):
+            piece = PieceId(project.id, number, copy)._asdict()
+            holder = None if state == "open" else annotator
+            row = {"state": state, "annotator": holder, "at": project.created_at, "moves": 0}
+            connection.execute(sa.insert(schema.pieces).values(**piece, **row))
+            connection.execute(sa.insert(schema.copies).values(**piece, tree_id=tree, annotator=annotator))
+    letter = "-" if role is None else LETTERS[role]
+    for number, ((action, state, annotator, copy), tree) in enumerate(
+        zip(cases, trees, strict=True), start=1
+    ):
+        roles, states, own = (COPIES if copy else AGREED)[action]
+        is_allowed = letter in roles and state in states and (not own or annotator == "Ann")
+        try:
+            acts[action](PieceId(project.id, number, copy), tree)
+        except (TeamError, UnknownTreeError):
+            assert not is_allowed, (action, state, annotator, copy)
+        else:
+            assert is_allowed, (action, state, annotator, copy)
 
 
 @pytest.mark.parametrize("role", [*ROLES, None])

@@ -134,9 +134,16 @@ def test_an_archived_project_keeps_its_work(team: Team) -> None:
     team.projects.archive(project.id, actor="Olga")
     assert team.projects.projects("Olga") == []
     assert team.log.trees() == []
-    with pytest.raises(TeamError):
-        team.work.next_piece(project.id, actor="Bob")
+    for attempt in (
+        lambda: team.work.next_piece(project.id, actor="Bob"),
+        lambda: team.write(piece),
+        lambda: team.work.move(piece.id, "submit", actor="Ann"),
+    ):
+        with pytest.raises(TeamError) as refusal:
+            attempt()
+        assert refusal.value.reason == "archived"
     team.projects.archive(project.id, actor="Olga", archived=False)
+    team.write(piece)
     assert [tree.id for tree in team.log.trees()] == [piece.tree_id]
     assert team.next(project, "Bob").hypothesis == "bees fly"
     with pytest.raises(TeamError):

@@ -5,7 +5,11 @@ from collections import Counter
 import pytest
 
 from entail.errors import TeamError
+from entail.teams.comments import Comments
+from entail.teams.curation import Curation
 from entail.teams.permissions import PieceId
+from entail.teams.policy import Role
+from entail.teams.report import measure_agreement
 from entail.trees.log.acts import Create
 from tests.teams.conftest import Team
 from tests.trees.conftest import at_once
@@ -195,6 +199,81 @@ def test_a_first_move_is_undone(team: Team) -> None:
     piece = team.next(project, "Ann")
     assert team.work.undo(piece.id, actor="Ann").annotator is None
     assert team.next(project, "Bob").id == piece.id
+
+
+def test_an_assignment_is_undone(team: Team) -> None:
+    project = team.start("ice melts", members={"Ann": "annotator", "Bob": "annotator"})
+    piece = team.next(project, "Ann")
+    team.work.assign(piece.id, "Bob", actor="Olga")
+    undone = team.work.undo(piece.id, actor="Olga")
+    assert (undone.state, undone.annotator, undone.assignee) == ("in progress", "Ann", None)
+    team.write(piece)
+    with pytest.raises(TeamError):
+        team.work.undo(piece.id, actor="Olga")
+    for member in ("Bob", None):
+        team.work.assign(piece.id, member, actor="Olga")
+    assert team.work.undo(piece.id, actor="Olga").assignee == "Bob"
+    team.work.assign(piece.id, "Ann", actor="Olga")
+    assert team.work.undo(piece.id, actor="Olga").assignee == "Bob"
+    assert team.next(project, "Bob").id == piece.id
+
+
+def test_a_copy_that_never_comes_is_dropped(team: Team) -> None:
+    project = team.start("ice melts", overlap=3, members={"Rita": "reviewer"})
+    ann, bob, cid = (team.next(project, name) for name in ("Ann", "Bob", "Cid"))
+    for piece in (ann, bob):
+        team.work.move(piece.id, "submit", actor=piece.annotator or "")
+    assert len(team.log.viewed_by("Ann").trees()) == 1
+    assert team.work.move(cid.id, "drop", actor="Olga").state == "dropped"
+    assert len(team.log.viewed_by("Ann").trees()) == 3
+    assert team.work.next_piece(project.id, actor="Dan") is None
+    with pytest.raises(TeamError):
+        team.write(cid)
+    with pytest.raises(TeamError) as refusal:
+        team.work.undo(cid.id, actor="Olga")
+    assert refusal.value.reason == "state"
+    assert measure_agreement(team.database, team.log, project.id, actor="Rita").waiting == 0
+    assert len(Curation(team.database, team.log).begin(ann.id, actor="Rita").copies) == 2
+
+
+def test_the_last_copy_stays_and_a_drop_is_undone_while_the_others_are_hidden(team: Team) -> None:
+    project = team.start("ice melts", overlap=3)
+    ann = team.next(project, "Ann")
+    second, third = (ann.id._replace(copy=copy) for copy in (2, 3))
+    team.work.move(second, "drop", actor="Olga")
+    assert team.work.undo(second, actor="Olga").state == "open"
+    assert team.next(project, "Bob").id == second
+    team.work.move(second, "drop", actor="Olga")
+    team.work.move(third, "drop", actor="Olga")
+    for attempt in (
+        lambda: team.work.move(ann.id, "drop", actor="Olga"),
+        lambda: team.work.undo(third, actor="Olga"),  # Ann's copy is alone now, and no secret
+    ):
+        with pytest.raises(TeamError):
+            attempt()
+    assert [tree.annotator for tree in team.work.pieces(project.id, actor="Bob")].count("Ann") == 1
+
+
+def test_what_waits_is_counted(team_of_both: Team) -> None:
+    team = team_of_both
+    members: dict[str, Role] = {"Ann": "annotator", "Bob": "annotator", "Rita": "reviewer"}
+    project = team.start("ice melts", "bees fly", "tea cools", members=members)
+    ann = team.next(project, "Ann")
+    team.work.assign(PieceId(project.id, 3, 1), "Ann", actor="Olga")
+    assert team.work.waiting(actor="Ann") == (2, 0)
+    team.work.move(ann.id, "submit", actor="Ann")
+    waiting = {name: team.work.waiting(actor=name) for name in ("Ann", "Bob", "Rita", "Olga", "Eve")}
+    assert waiting == {"Ann": (1, 0), "Bob": (0, 0), "Rita": (0, 1), "Olga": (0, 1), "Eve": (0, 0)}
+    assert team.work.states(actor="Bob") == {ann.tree_id: "submitted"}
+    comments = Comments(team.database)
+    thread = comments.add(ann.tree_id or "", "Why?", actor="Rita")
+    comments.add(ann.tree_id or "", "@Rita: so", actor="Ann", thread=thread)
+    assert [t.number for t in comments.mentioning("Rita")] == [thread]
+    assert len(comments.mentioning("Rita")[0].comments) == 2
+    comments.resolve(ann.tree_id or "", thread, actor="Rita")
+    assert comments.mentioning("Rita") == []
+    team.projects.archive(project.id, actor="Olga")
+    assert team.work.waiting(actor="Ann") == team.work.waiting(actor="Rita") == (0, 0)
 
 
 def test_a_submission_that_revealed_the_copies_is_not_undone(team: Team) -> None:

@@ -138,9 +138,10 @@ def require_writable(connection: sa.Connection, tree_id: str, author: str, *, en
     The piece is locked until the end of the transaction, so that no act falls into a submission.
     """
     same = (pieces.c.project_id == copies.c.project_id) & (pieces.c.number == copies.c.number)
-    query = sa.select(pieces, copies.c.annotator.label("writer")).join(
+    query = sa.select(pieces, copies.c.annotator.label("writer"), projects.c.archived_at).join(
         copies, same & (pieces.c.copy == copies.c.copy)
     )
+    query = query.join(projects, projects.c.id == pieces.c.project_id)
     query = query.where(copies.c.tree_id == tree_id).with_for_update(of=pieces)
     if (piece := connection.execute(query).first()) is None:
         return
@@ -149,6 +150,8 @@ def require_writable(connection: sa.Connection, tree_id: str, author: str, *, en
     if enforced and not connection.scalar(role):
         message = f"not saved: this tree is for the roles {', '.join(roles)}; ask an owner of the project"
         raise TeamError(message, reason="role")
+    if piece.archived_at is not None:
+        raise TeamError("not saved: the project is archived; an owner can restore it", reason="archived")
     if piece.copy and author != piece.writer:
         raise TeamError(f"not saved: this copy is {piece.writer}'s, who alone changes it", reason="own")
     if piece.copy and piece.annotator != author:
@@ -159,7 +162,6 @@ def require_writable(connection: sa.Connection, tree_id: str, author: str, *, en
             reason="lease",
         )
     if piece.state not in WRITABLE:
-        raise TeamError(
-            f"not saved: this tree is {piece.state}, so it can only be read; take it back to change it",
-            reason="state",
-        )
+        remedy = "; take it back to change it" if piece.state == "submitted" else ""
+        message = f"not saved: this tree is {piece.state}, so it can only be read{remedy}"
+        raise TeamError(message, reason="state")
