@@ -9,10 +9,11 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from entail.errors import EntailError
 from entail.settings import is_demo
-from entail.trees.store.authors import SignedIn
+from entail.trees.store.authors import SignedIn, is_signed_in
 from entail.ui.components.inbox import ASSETS, read_assets
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import draw_author
@@ -84,15 +85,11 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
     # A dialog stands outside the element that has the theme's colour scheme.
     scheme = st.context.theme.type or "light dark"
     st.html(f"<style>:root {{ color-scheme: {scheme}; }}\n{read_assets('page.css')}</style>")
-    with st.sidebar:
-        st.markdown("### :material/account_tree: entail")
-        for group, records in groupby(PAGES, key=lambda record: record.group):
-            st.caption(group)
-            for record in records:
-                st.page_link(record.path, label=record.title, icon=record.icon)
+    navigation = st.sidebar.container()
     try:
         shared = workspace()
     except EntailError as error:
+        _draw_navigation(navigation)
         st.title(title)
         st.error(f"Cannot open the database: {label(str(error))}", icon=":material/database_off:")
         st.markdown("Nothing was changed. Run `entail doctor` on the command line for details.")
@@ -102,6 +99,7 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
         st.warning("Read-only database: you can view everything and change nothing.", icon=":material/lock:")
     with st.sidebar:
         author = draw_author(shared.authors)
+    _draw_navigation(navigation, author)
     if author is None and sign_in.is_required_to_read():
         st.title(title)
         st.info("Sign in to view this page: the button is in the sidebar.", icon=":material/login:")
@@ -111,3 +109,27 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
         viewer = author or (SignedIn("") if sign_in.is_configured() else "")
         shared = replace(shared, log=shared.log.viewed_by(viewer))
     return shared, author
+
+
+def _draw_navigation(container: DeltaGenerator, author: str | None = None) -> None:
+    """Draw the links to all pages, with the numbers of what waits for an author."""
+    waiting = _waiting(author, is_signed_in(author)) if author is not None else {}
+    with container:
+        st.markdown("### :material/account_tree: entail")
+        for group, records in groupby(PAGES, key=lambda record: record.group):
+            st.caption(group)
+            for record in records:
+                number = waiting.get(record.title, 0)
+                badge = f" :blue-badge[{number}]" if number else ""
+                st.page_link(record.path, label=f"{record.title}{badge}", icon=record.icon)
+
+
+@st.cache_data(show_spinner=False, ttl=10)
+def _waiting(author: str, signed_in: bool) -> dict[str, int]:
+    """Return page -> number of pieces, and on Work of mentions, that wait for an author."""
+    actor, stores = SignedIn(author) if signed_in else author, workspace()
+    try:
+        pieces, mentions = stores.work.waiting(actor=actor), stores.comments.mentioning(actor)
+    except EntailError:  # the page itself shows it
+        return {}
+    return {"Work": pieces.work + len(mentions), "Review": pieces.review}

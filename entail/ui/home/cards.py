@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
 
 from entail.data.text import count_of
 from entail.errors import DamagedTreeError
+from entail.teams.policy import STATES, State
 from entail.trees.layout.positions import layout
 from entail.trees.log.event_log import TreeLog, TreeSummary
+from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import read_assets
 from entail.ui.components.tree_view import colours
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import ago, label
+from entail.ui.work.pieces import badge
 
 _SHOWN, _COLUMNS = 12, 2
 """Trees that are shown, the last changed ones, and cards in a row."""
@@ -30,6 +34,18 @@ _NAMED = 2
 def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
     """Draw a card for each of the team's trees that were changed last."""
     st.subheader("Your team's trees")
+    states = shared.work.states(actor=shared.log.viewer or "")
+    counts = Counter(states[tree.id] for tree in trees if tree.id in states)
+    if counts:
+        options: list[State | None] = [None, *(state for state in STATES if state in counts)]
+        state = pick_view(
+            "State",
+            options,
+            default=None,
+            format_func=lambda state: f"{state} ({counts[state]:,})" if state else f"all ({len(trees):,})",
+            key="own_state",
+        )
+        trees = [tree for tree in trees if state is None or states.get(tree.id) == state]
     corpora = {corpus.id: corpus.name for corpus in shared.corpora.corpora(archived=None)}
     for start in range(0, min(len(trees), _SHOWN), _COLUMNS):
         for cell, tree in zip(st.columns(_COLUMNS), trees[start : start + _COLUMNS], strict=False):
@@ -41,7 +57,8 @@ def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
                 further = [f"+{len(names) - _NAMED}"] if len(names) > _NAMED else []
                 people = ", ".join([*names[:_NAMED], *further])
                 corpus = corpora.get(tree.corpus_id or "", "no corpus")
-                st.caption(label(f"{corpus} · {people} · {ago(tree.changed_at)}"))
+                mark = f"{badge(states[tree.id])} " if tree.id in states else ""
+                st.caption(mark + label(f"{corpus} · {people} · {ago(tree.changed_at)}"))
     title = f"All {len(trees):,} trees"
     if len(trees) > _SHOWN and st.button(title, icon=":material/list:", key="all_own", type="tertiary"):
         st.session_state.pop("tree", None)

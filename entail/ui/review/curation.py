@@ -11,6 +11,8 @@ from entail.errors import EntailError
 from entail.teams.curation import Comparison
 from entail.teams.differences import Difference, Kind
 from entail.teams.moves import Piece
+from entail.teams.permissions import allowed
+from entail.trees.log.tree import Tree
 from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.components.graph import draw_graph
 from entail.ui.frame.sign_in import shown_name
@@ -36,6 +38,9 @@ def draw_begin(shared: Workspace, author: str, pieces: list[Piece]) -> None:
             f"An agreed tree can begin when all are submitted: {missing} of {len(pieces)} are missing."
         )
         return
+    if not allowed(shared.database, author, "oversee", pieces[0].id.project_id).allowed:
+        st.caption("A reviewer begins the agreed tree.")
+        return
     if st.button("Begin the agreed tree", icon=":material/merge:", type="primary", key="begin_agreed"):
         with show_errors():
             shared.curation.begin(pieces[0].id, actor=author)
@@ -46,12 +51,13 @@ def draw_begin(shared: Workspace, author: str, pieces: list[Piece]) -> None:
 def draw_curation(shared: Workspace, author: str, comparison: Comparison) -> None:
     """Draw the agreed tree, with whose each node was, and the open differences."""
     piece = comparison.piece
-    is_open = piece.state == "in progress"
+    is_open = piece.state == "in progress" and allowed(shared.database, author, "curate", piece.id).allowed
     left, right = st.columns([3, 2], gap="medium")
     with right:
         if is_open:
             _draw_differences(shared, author, comparison)
-        _draw_end(shared, author, comparison)
+        if is_open or piece.state != "in progress":
+            _draw_end(shared, author, comparison)
     with left:
         tree = comparison.history.tree
         selected = st.session_state.get("review_node")
@@ -102,18 +108,23 @@ def _draw_differences(shared: Workspace, author: str, comparison: Comparison) ->
                 )
 
 
+def draw_difference(row: Difference, tree: Tree, *, holders: str = "") -> None:
+    """Draw what a tree lacks, and where it would have it."""
+    icon, kind = _KINDS[row.kind]
+    parent = tree.nodes.get(row.place)
+    with st.container(gap=None):
+        st.markdown(f":material/{icon}: {label(row.text, longest=200)}")
+        under = f" · below {label(parent.text, longest=60)}" if parent is not None else ""
+        replaced = f" · replaces {len(row.replaces)}" if row.replaces else ""
+        st.caption(f"{kind}{holders}{under}{replaced}")
+
+
 def _draw_difference(
     shared: Workspace, author: str, comparison: Comparison, row: Difference, number: int
 ) -> None:
-    icon, kind = _KINDS[row.kind]
     names = ", ".join(shown_name(comparison.copies[at].annotator or "") for at in sorted(row.copies))
-    parent = comparison.history.tree.nodes.get(row.place)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        with st.container(gap=None):
-            st.markdown(f":material/{icon}: {label(row.text, longest=200)}")
-            under = f" · below {label(parent.text, longest=60)}" if parent is not None else ""
-            replaced = f" · replaces {len(row.replaces)}" if row.replaces else ""
-            st.caption(f"{kind} of {label(names)}{under}{replaced}")
+        draw_difference(row, comparison.history.tree, holders=f" of {label(names)}")
         st.button(
             spoken("Take", row.text),
             key=f"take-{row.key}",
@@ -132,7 +143,8 @@ def _draw_end(shared: Workspace, author: str, comparison: Comparison) -> None:
     piece = comparison.piece
     with st.container(horizontal=True, gap="small"):
         if piece.state != "in progress":
-            st.button("Reopen", key="reopen", on_click=move, args=(shared, author, piece, "reopen"))
+            if allowed(shared.database, author, "reopen", piece.id).allowed:
+                st.button("Reopen", key="reopen", on_click=move, args=(shared, author, piece, "reopen"))
             return
         st.button(
             "Accept as agreed",

@@ -17,6 +17,7 @@ from entail.settings import is_demo
 from entail.teams.comments import Comments
 from entail.teams.curation import Curation
 from entail.teams.projects import Projects
+from entail.teams.versions import Versions
 from entail.teams.work import Work
 from entail.trees.installation.demo import open_shown
 from entail.trees.installation.seed import seed_sample
@@ -64,6 +65,11 @@ class Workspace:
     def curation(self) -> Curation:
         """Agreed trees, as the viewer of the log may make them."""
         return Curation(self.database, self.log)
+
+    @cached_property
+    def versions(self) -> Versions:
+        """Named versions of trees."""
+        return Versions(self.database, self.log)
 
     @property
     def accepts_trees(self) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import streamlit as st
 
 from entail.data.records import Corpus
-from entail.errors import ConflictError, EntailError
+from entail.errors import ConflictError, EntailError, TeamError
 from entail.index.protocol import PremiseIndex
 from entail.runtime.tasks import Task
 from entail.teams.moves import Piece
+from entail.teams.projects import Project
 from entail.trees.log.acts import (
     Accept,
     Act,
@@ -68,7 +70,8 @@ class TreePage:
         building: Task that makes the index.
         index: Index, None while the run began without it: one answer for a whole run.
         share: Its read-only link, if this server answers links.
-        piece: Piece of a project that it is, if any.
+        piece: Piece that it is, if any.
+        project: Its project.
         candidates: Candidates from the first up to the furthest page seen.
         shown: Candidates on the screen.
         evidence: Evidence of a judgement on them.
@@ -92,6 +95,7 @@ class TreePage:
     presences: tuple[Presence, ...] = ()
     share: Share | None = None
     piece: Piece | None = None
+    project: Project | None = None
     candidates: tuple[Candidate, ...] = ()
     shown: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
@@ -350,20 +354,22 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         UnknownTreeError: If there is no such tree.
         DamagedTreeError: If its log cannot be read.
     """
-    corpus, version, name = Corpus("none", ()), 0, None
+    corpus, version, name, project = Corpus("none", ()), 0, None, None
     screen = screen_of(tree_id)
     with shared.log.snapshot():
         history, summary = shared.log.history(tree_id), shared.log.summary(tree_id)
         if screen.judged[0] != history.seq:
             screen.judged = history.seq, shared.log.evidence(tree_id)
+        viewer = shared.log.viewer or ""
+        if piece := shared.work.piece_of(tree_id, actor=viewer):
+            with suppress(TeamError):  # who is no member any more sees their own trees
+                project = shared.projects.project(piece.id.project_id, actor=viewer)
         if summary.corpus_id is not None:
             info = shared.corpora.info(summary.corpus_id)
-            version, name = info.version, info.name
+            version, name = (project and project.corpus_version) or info.version, info.name
             corpus = shared.corpora.corpus(info.id, version=version)
         presences = tuple(shared.authors.list_presences(shared.log.viewer))
-        viewer = shared.log.viewer or ""
         share = Shares(shared.database).of_tree(tree_id, viewer=viewer) if is_served() else None
-        piece = shared.work.piece_of(tree_id, actor=viewer)
     screen.update(history)
     ranking = ranking_of(choice, name, keywords=keywords)
     building = ranking.get_or_start(corpus) if len(corpus) else Task()
@@ -384,6 +390,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         presences,
         share,
         piece,
+        project,
     )
 
 

@@ -9,26 +9,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from entail.judge.steps import State, StepVerdict
-from entail.trees.log.acts import Redo, Undo
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
 from entail.ui.components.inbox import draw_splitter, read_assets, save_png
 from entail.ui.components.tree_view import draw_outline
-from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import revisions
-from entail.ui.shared.text import label, local
+from entail.ui.shared.text import label
 from entail.ui.trees.candidates import draw_wait
+from entail.ui.trees.history import draw_history
 from entail.ui.trees.models import SOON, Step, describe_step, explain_step, step_of
 from entail.ui.trees.page import TreePage
 
 VIEWS = ("Graph", "Outline", "Steps", "History")
-
-_LONGEST = 100
-"""Acts that the history shows."""
 
 _MARKS: Mapping[State, tuple[str, str]] = {
     "holds": ("green", "check_circle"),
@@ -54,7 +50,7 @@ def draw_view(page: TreePage, view: str) -> None:
         "on_event": page.handle_event,
     }
     if view == "History":
-        _draw_history(page)
+        draw_history(page)
     elif view == "Steps":
         _draw_steps(page)
     elif view == "Outline":
@@ -123,22 +119,6 @@ def _draw_verdict(verdict: StepVerdict, step: Step, help: str | None = None) -> 
     st.caption(f":{colour}[:material/{icon}: {describe_step(verdict)}]", help=help)
     for line in explain_step(verdict, step[0]):
         st.caption(label(line, longest=200))
-
-
-def _draw_history(page: TreePage) -> None:
-    """Draw the last hundred events with the ranking behind each judgement; undone acts are struck through."""
-    history, evidence, available = page.history, page.evidence_by_seq, revisions()
-    for event in reversed(history.events[-_LONGEST:]):
-        words = label(history.describe(event))
-        if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
-            words = f"~~{words}~~ (undone)"
-        if ranking := evidence.get(event.seq):
-            provenance = describe_provenance(event.act, ranking, available, display_name=model_name)
-            words += f"  \n:gray[{label(provenance)}]"
-        author = with_mark(event.author, verified=event.verified)
-        st.markdown(f":gray[{event.seq} · {local(event.at):%d %b %H:%M:%S}] {author}  {words}")
-    if len(history.events) > _LONGEST:
-        st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
 
 
 def draw_export(page: TreePage) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from entail.errors import EntailError
 from entail.teams.moves import Piece
 from entail.teams.policy import Action
-from entail.trees.log.tree import ROOT
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.sign_in import shown_name
-from entail.ui.review.comments import draw_comments
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.chooser import show_tree
@@ -26,12 +23,8 @@ _MOVES: dict[str, tuple[str, str, Action]] = {
 
 def draw_piece(page: TreePage) -> None:
     """Draw the bar of the piece that the tree is, nothing where it is none."""
-    piece, shared, author = page.piece, page.shared, page.author or ""
-    if piece is None:
-        return
-    try:
-        project = shared.projects.project(piece.id.project_id, actor=author)
-    except EntailError:  # a reader of a link that shows the tree alone
+    piece, project, shared, author = page.piece, page.project, page.shared, page.author or ""
+    if piece is None or project is None:
         return
     with st.container(key="piece", horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link(
@@ -44,9 +37,6 @@ def draw_piece(page: TreePage) -> None:
         with st.popover("Guidelines", icon=":material/menu_book:"):
             versions = shared.projects.guidelines(project.id, actor=author)
             st.markdown(versions[0].text if versions else "This project has no guidelines yet.")
-        if author:
-            selected = page.screen.selected if page.screen.selected != ROOT else None
-            draw_comments(shared.comments, page.summary.id, page.tree, author, node=selected)
         if piece.annotator != author:
             st.caption(f"{label(shown_name(piece.annotator or ''))} has it", width="content")
             return

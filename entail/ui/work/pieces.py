@@ -8,13 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from entail.teams.moves import Piece
+from entail.teams.permissions import allowed
 from entail.teams.policy import STATES, Action, State
 from entail.teams.projects import Project
 from entail.ui.components.elements import draw_table, pick_view, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
 from entail.ui.frame.sign_in import shown_name
+from entail.ui.review.comments import draw_mentions
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.text import ago, label, spoken
+from entail.ui.shared.text import ago, label, local, spoken
 from entail.ui.trees.chooser import show_tree
 
 BADGES: dict[State, tuple[str, str]] = {
@@ -24,6 +26,7 @@ BADGES: dict[State, tuple[str, str]] = {
     "in review": ("rate_review", "orange"),
     "accepted": ("check_circle", "green"),
     "sent back": ("undo", "red"),
+    "dropped": ("do_not_disturb_on", "gray"),
 }
 """Icon and colour of each state."""
 
@@ -46,11 +49,14 @@ def badge(state: State) -> str:
 def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
     """Draw the counts of pieces by state and the button that takes the next piece."""
     counts = shared.work.counts(project.id, actor=author or "")
-    total = sum(counts.values())
+    total = sum(counts.values()) - counts.get("dropped", 0)
+    annotates = allowed(shared.database, author or "", "annotate", project.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="work-next"):
         if author is None:
             lacks_name("work")
-        elif st.button("Next", icon=":material/play_arrow:", type="primary", key="next_piece"):
+        elif annotates.allowed and st.button(
+            "Next", icon=":material/play_arrow:", type="primary", key="next_piece"
+        ):
             with show_errors():
                 piece = shared.work.next_piece(project.id, actor=author)
                 if piece is not None and piece.tree_id:
@@ -67,6 +73,8 @@ def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
 def draw_own(shared: Workspace, author: str | None, project: Project) -> None:
     """Draw the pieces of the author, those to work on first."""
     pieces = shared.work.pieces(project.id, actor=author, mine=True) if author else []
+    if author:
+        draw_mentions(shared.comments, author)
     if not pieces:
         st.caption("Nothing is yours yet. *Next* hands you the first hypothesis.")
         return
@@ -129,6 +137,8 @@ def draw_all(shared: Workspace, author: str | None, project: Project, *, manages
     ).astype({"copy": str})
     selection = draw_table(table, height=420, key="pieces", on_select="rerun", selection_mode="multi-row")
     selected = [rows[at] for at in selection.selection.rows if at < len(rows)]
+    if len(selected) == 1:
+        _draw_log(shared, actor, selected[0])
     if not manages:
         return
     members = shared.projects.members(project.id, actor=actor)
@@ -139,8 +149,35 @@ def draw_all(shared: Workspace, author: str | None, project: Project, *, manages
                 for piece in selected:
                     shared.work.assign(piece.id, assignee, actor=actor)
                 st.rerun()
+        may_drop = bool(selected) and all(
+            allowed(shared.database, actor, "drop", piece.id).allowed for piece in selected
+        )
+        if st.button(
+            "Drop",
+            icon=":material/do_not_disturb_on:",
+            disabled=not may_drop,
+            key="drop",
+            help="Copies that will not come: those of the other annotators no longer wait for them.",
+        ):
+            with show_errors():
+                for piece in selected:
+                    shared.work.move(piece.id, "drop", actor=actor)
+                st.rerun()
         if st.button("Assign the open ones evenly", icon=":material/balance:", key="assign_evenly"):
             with show_errors():
                 number = shared.work.assign_evenly(project.id, actor=actor)
                 st.session_state["work_notice"] = f"{number:,} assigned"
                 st.rerun()
+
+
+def _draw_log(shared: Workspace, actor: str, piece: Piece) -> None:
+    """Draw the moves of a piece, and the button that undoes the last one if it is the actor's."""
+    moves = shared.work.moves(piece.id, actor=actor)
+    for row in moves:
+        reason = f": {label(row.reason, longest=300)}" if row.reason else ""
+        st.caption(f"{local(row.at):%d %b %H:%M} · {label(shown_name(row.author))} · {row.action}{reason}")
+    is_own = bool(moves) and moves[-1].author == actor and moves[-1].action != "undo"
+    if is_own and st.button(f"Undo {moves[-1].action}", icon=":material/undo:", key="undo_move"):
+        with show_errors():
+            shared.work.undo(piece.id, actor=actor)
+            st.rerun()

@@ -20,7 +20,7 @@ with page("Review", "Compare the copies of a hypothesis, and agree on one tree."
     left, right = st.columns([1, 3], gap="large")
     with left:
         pieces = pick_hypothesis(shared, author, project)
-    copies = [piece for piece in pieces if piece.id.copy]
+    copies = [piece for piece in pieces if piece.id.copy and piece.state != "dropped"]
     with right:
         if not copies:
             st.stop()

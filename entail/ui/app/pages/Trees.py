@@ -7,6 +7,7 @@ from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import keep_claim
 from entail.ui.frame.shell import page as framed
+from entail.ui.review.comments import draw_comments
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
@@ -42,6 +43,8 @@ with framed("Trees") as (shared, author):
         draw_chooser(shared, author)
         st.stop()
     st.session_state["tree"] = st.query_params["tree"] = tree_id
+    if (linked := st.query_params.pop("node", None)) in page.tree.nodes:  # the place of a comment
+        page.screen.select(str(linked))
     page = start_page(page)
     screen = page.screen
     keep_claim(started=page.tree.root.text)
@@ -83,7 +86,9 @@ with framed("Trees") as (shared, author):
         with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
             with st.container(key="tree-head", width="content"):
                 view = pick_view("View", VIEWS, default="Graph", key="view")
-            with st.container(key="export", width="content"):
+            with st.container(key="export", width="content", horizontal=True, gap="xsmall"):
+                if page.author is not None and not shared.database.read_only:
+                    draw_comments(shared.comments, tree_id, page.tree, page.author, node=screen.selected)
                 draw_export(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
