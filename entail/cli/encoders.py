@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -145,46 +145,45 @@ def average(
 @command(app)
 def push(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder; or a corpus.")
+        str,
+        typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder; or corpus, project."),
     ],
     repo: Repo,
     *,
     public: Annotated[bool, "Visible to everyone.  [default: only to its owners]"] = False,
     merged: Annotated[bool, "Merge an adapter into its base.  [default: the adapter alone]"] = False,
     trees: Annotated[bool, "Push the team's trees and decisions over corpus NAME as a data set."] = False,
+    project: Annotated[bool, "Push the project NAME as a data set."] = False,
     names: Annotated[
-        bool, "With --trees: include the authors' names.  [default: authors are numbered]"
+        bool, "With --trees, --project: include people's names.  [default: they are numbered]"
     ] = False,
-    licence: Annotated[str | None, "With --trees: licence, as a Hub id.", "ID"] = None,
+    licence: Annotated[str | None, "With --trees, --project: licence, as a Hub id.", "ID"] = None,
     dry_run: Annotated[bool, "Show files and card, send nothing; needs no token."] = False,
 ) -> Report:
-    """Push a model with its card, or a team's trees, to the Hugging Face Hub; private without --public.
+    """Push a model with its card, trees, or a project to the Hugging Face Hub; private without --public.
 
     The token comes from HF_TOKEN or `hf auth login`. Set HF_ENDPOINT for another Hub.
     """
-    if (merged and trees) or ((names or licence) and not trees):
-        raise SettingsError("expected --merged without --trees, and --names and --licence with --trees")
-    if not trees:
+    is_data = trees or project
+    if (trees and project) or (merged and is_data) or ((names or licence) and not is_data):
+        raise SettingsError(
+            "expected --merged, --trees or --project; --names and --licence with the last two"
+        )
+    if not is_data:
         from entail.hub.push import push_encoder
 
         return _report(push_encoder(name, repo, merged=merged, private=not public, dry_run=dry_run))
-    from entail.hub.trees import push_trees
+    from entail.hub.trees import push_project, push_trees
     from entail.trees.log.event_log import TreeLog
     from entail.trees.store.corpora import CorpusStore
     from entail.trees.store.database import open_database
 
     with closing(open_database()) as database:
-        pushed = push_trees(
-            name,
-            repo,
-            log=TreeLog(database),
-            store=CorpusStore(database),
-            private=not public,
-            dry_run=dry_run,
-            names=names,
-            licence=licence,
-        )
-    return _report(pushed)
+        options: dict[str, Any] = {"private": not public, "dry_run": dry_run}
+        options |= {"names": names, "licence": licence, "log": TreeLog(database)}
+        if project:
+            return _report(push_project(name, repo, database=database, actor="", **options))
+        return _report(push_trees(name, repo, store=CorpusStore(database), **options))
 
 
 @command(app)

@@ -1,19 +1,23 @@
-"""Push of a team's trees and decisions to the Hub as a data set."""
+"""Push of a team's trees and decisions, over a corpus or of a project, to the Hub as a data set."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from entail.data.spreadsheets import to_csv
 from entail.errors import CorpusError
 from entail.hub.repository import PushResult, check_repo, push_folder
+from entail.teams.exchange.export import export_project, is_exported, write_files
+from entail.teams.projects import Projects
 from entail.training.cards.template import CARD, data_card
 from entail.trees.formats.entailment_bank import to_jsonl
 from entail.trees.formats.tables import JUDGED_COLUMNS, judged_rows, to_pairs_csv
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database
 
 FILES = ("trees.jsonl", "pairs.csv", "judged.csv")
 
@@ -78,18 +82,73 @@ def push_trees(
         authors=len(authors),
         named=names,
     )
-    texts = dict(zip(FILES, (to_jsonl(proved), pairs, judged), strict=True))
+    texts = dict(zip((CARD, *FILES), (card, to_jsonl(proved), pairs, judged), strict=True))
+    done = _push(
+        {name: text.encode() for name, text in texts.items()},
+        repo,
+        message=f"Push the trees and decisions of {info.name}",
+        private=private,
+        is_own=lambda name: name in FILES,
+        dry_run=dry_run,
+    )
+    return replace(done, people=authors if names else ())
+
+
+def push_project(
+    project: str,
+    repo: str,
+    *,
+    database: Database,
+    log: TreeLog,
+    actor: str,
+    private: bool = True,
+    dry_run: bool = False,
+    names: bool = False,
+    licence: str | None = None,
+) -> PushResult:
+    """Push a project, by id or name, with the configurations of `entail.teams.exchange.export`.
+
+    Hidden copies are left out, whoever pushes. People are numbered, unless `names`. `licence` replaces that
+    of the corpus. A dry run returns the plan without contacting the Hub and needs no token.
+
+    Raises:
+        TeamError: If there is no such project, or the actor may not export it.
+        HubError: If there is no token, or the Hub refuses or cannot be reached.
+    """
+    check_repo(repo)
+    project_id = Projects(database).project(project, actor=actor).id
+    export = export_project(
+        database, log, project_id, actor=actor, names=names, public=True, repo=repo, licence=licence
+    )
+    done = _push(
+        export.files,
+        repo,
+        message=f"Push the project {export.name}",
+        private=private,
+        is_own=is_exported,
+        dry_run=dry_run,
+    )
+    return replace(done, people=tuple(export.people) if names else ())
+
+
+def _push(
+    files: Mapping[str, bytes],
+    repo: str,
+    *,
+    message: str,
+    private: bool,
+    is_own: Callable[[str], bool],
+    dry_run: bool,
+) -> PushResult:
     with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:
         folder = Path(scratch)
-        for name, text in {CARD: card, **texts}.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="")
-        done = push_folder(
+        write_files(files, folder)
+        return push_folder(
             folder,
             repo,
             kind="dataset",
             private=private,
-            message=f"Push the trees and decisions of {info.name}",
-            is_own=lambda name: name in FILES,
+            message=message,
+            is_own=is_own,
             dry_run=dry_run,
         )
-    return replace(done, people=authors if names else ())

@@ -7,7 +7,7 @@ leaves that all have, and conclusions over them that all draw.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Literal
 from entail.data.records import Premise
 from entail.data.text import fold, premise_key
 from entail.teams.shapes import Clade, leaf_keys
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, GivenNode, Remove, Write
 from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
 
@@ -147,16 +148,43 @@ def differences(agreed: Tree, copies: Sequence[Tree]) -> list[Difference]:
     return sorted(joined.values(), key=lambda difference: -len(difference.copies))
 
 
+def merge(copies: Sequence[Tree], *, majority: bool = False) -> Tree:
+    """Return a tree of what all copies of a hypothesis agree on, or of what more than half of them have."""
+    tree = grow(consensus(copies))
+    for _ in range(sum(len(copy.nodes) for copy in copies) if majority else 0):
+        rows = differences(tree, copies)
+        holders: dict[object, set[int]] = defaultdict(set)
+        for row in rows:
+            holders[_content(row)] |= {*row.copies}
+        usual = next((row for row in rows if 2 * len(holders[_content(row)]) > len(copies)), None)
+        if usual is None:
+            break
+        tree = _apply(tree, usual.acts)
+    return tree
+
+
+def _content(difference: Difference) -> object:
+    """Return what several copies may have: a premise wherever it is, a conclusion whatever its wording."""
+    *before, last = difference.acts
+    if isinstance(last, Conclude):
+        return (*before, replace(last, text=""))
+    return difference.key
+
+
+def _apply(tree: Tree, acts: Sequence[Act]) -> Tree:
+    builder = TreeBuilder(tree)
+    for seq, act in enumerate(acts, start=tree.seq + 1):
+        builder.apply(act, seq=seq, author="")
+    return builder.freeze(seq=tree.seq + len(acts))
+
+
 def take_whole(agreed: Tree, copy: Tree) -> list[Act]:
     """Return the acts that turn the agreed tree into a copy; its rejections are not taken."""
     acts: list[Act] = []
 
     def do(*following: Act) -> Tree:
-        builder = TreeBuilder(agreed)
-        for seq, act in enumerate(following, start=agreed.seq + 1):
-            builder.apply(act, seq=seq, author="")
         acts.extend(following)
-        return builder.freeze(seq=agreed.seq + len(following))
+        return _apply(agreed, following)
 
     theirs = Leaves(copy)
     clades = {theirs.of[node.id] for node in theirs.conclusions}

@@ -1,8 +1,9 @@
-"""``entail agreement``: figures of a project, and of one where nothing can be compared yet."""
+"""Commands for work of several people: agreement, differences, merged trees, and projects as files."""
 
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,12 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
 
 
-def write_copies(*, submitted: int) -> None:
-    """Make a project with one hypothesis, two copies that share one of three premises, some submitted."""
+def write_copies(*, submitted: int) -> list[str]:
+    """Make a project with one hypothesis, two copies that share one of three premises, some submitted.
+
+    Return the ids of the trees.
+    """
+    trees = []
     with closing(open_database()) as database:
         projects, work, log = Projects(database), Work(database), TreeLog(database)
         project = projects.create("Weather", author="Ada", plan=Plan(overlap=2))
@@ -34,6 +39,8 @@ def write_copies(*, submitted: int) -> None:
                 act = Write(node=ROOT, text=sentence)
                 log.viewed_by(name).act(str(piece.tree_id), act, author=name, base=base)
             work.move(piece.id, "submit", actor=name)
+            trees.append(str(piece.tree_id))
+    return trees
 
 
 def test_it_says_how_far_annotators_agree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,3 +64,37 @@ def test_a_copy_that_is_missing_is_waited_for(capsys: pytest.CaptureFixture[str]
 def test_an_unknown_project_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agreement", "nothing"]) == 1
     assert "nothing" in capsys.readouterr().err
+
+
+def test_trees_are_compared_and_merged_by_id_and_by_file(run_json: Any, tmp_path: Path) -> None:
+    bo, cy = write_copies(submitted=2)
+    data = run_json("diff", bo, cy)
+    assert data["similarity"] == pytest.approx(1 / 2)
+    assert [(row["kind"], row["text"]) for row in data["only_first"]] == [("premise", "ice is cold")]
+    assert [row["text"] for row in data["only_second"]] == ["frost is cold"]
+    assert data["reworded"] == []
+    merged = tmp_path / "merged.jsonl"
+    row = json.loads(run_json("merge", bo, cy, "--out", str(merged))["tree"])
+    assert row["meta"]["triples"] == {"sent1": "snow is ice"}
+    data = run_json("diff", str(merged), f"{merged}#1")
+    assert (data["similarity"], data["only_first"]) == (1, [])
+    assert "ice is cold" in run_json("merge", bo, bo, cy, "--majority")["tree"]
+    (tmp_path / "two.jsonl").write_text(merged.read_text() * 2 + json.dumps({**row, "hypothesis": "x"}))
+    for names in ([bo], [bo, "no-tree"], [bo, f"{tmp_path}/two.jsonl"], [bo, f"{tmp_path}/two.jsonl#3"]):
+        assert run_json("merge", *names, code=1)["error"]["message"]
+
+
+@pytest.mark.parametrize("out", ["weather", "weather.zip"])
+def test_a_project_is_exported_and_imported(run_json: Any, tmp_path: Path, out: str) -> None:
+    write_copies(submitted=2)
+    data = run_json("export-project", "Weather", str(tmp_path / out))
+    assert (data["copies"], data["trees"], data["agreement"]) == (2, 0, 1)
+    data = run_json("import-project", str(tmp_path / out), "--name", "Copy", "--owner", "Ada")
+    assert (data["project"], data["hypotheses"], data["trees"]) == ("Copy", 1, 2)
+    assert run_json("import-project", str(tmp_path / out), code=1)["error"]["type"] == "TeamError"
+    assert run_json("agreement", "Copy")["trees"]["leaves"]["observed"] == pytest.approx(1 / 3)
+
+
+def test_a_hidden_copy_is_not_exported(run_json: Any, tmp_path: Path) -> None:
+    write_copies(submitted=1)
+    assert run_json("export-project", "Weather", str(tmp_path / "weather"))["copies"] == 0

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import yaml
 
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, Premise
-from entail.errors import CorpusError
-from entail.hub.trees import FILES, push_trees
-from entail.trees.log.acts import Accept, Create, Reject
+from entail.errors import CorpusError, TeamError
+from entail.hub.trees import FILES, push_project, push_trees
+from entail.teams.projects import Plan, Projects
+from entail.teams.work import Work
+from entail.trees.log.acts import Accept, Create, Reject, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
@@ -72,6 +75,39 @@ def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_p
     named = push_trees("snow", "team/snow", log=log, store=store, names=True)
     assert "with their names" in named.card
     assert "Ann" in repository.files["judged.csv"].decode()
+
+
+def test_a_project_is_pushed_without_what_is_hidden(hub: Any, token: str, team: Any) -> None:
+    log, _ = team
+    database = open_database()
+    projects, work = Projects(database), Work(database)
+    project = projects.create("Snow", author="Ann", plan=Plan(overlap=2))
+    projects.add_hypotheses(project.id, ["snow melts", "ice melts"], actor="Ann")
+    projects.write_guidelines(project.id, "Be brief.", actor="Ann")
+    for name, count in (("Bob", 2), ("Cyd", 1)):
+        for number in range(count):
+            piece = work.next_piece(project.id, actor=name)
+            assert piece is not None
+            act = Write(node="n1", text=f"{name} wrote {number}")
+            log.viewed_by(name).act(str(piece.tree_id), act, author=name, base=1)
+            work.move(piece.id, "submit", actor=name)
+    push = partial(push_project, "snow", "team/snow", database=database, log=log, actor="Bob")
+    plan = push(dry_run=True, licence="cc0-1.0")
+    assert (hub.asked, yaml.safe_load(plan.card.split("---\n")[1])["license"]) == ([], "cc0-1.0")
+    done = push()
+    repository = hub.repositories["datasets/team/snow"]
+    assert (done.kind, done.private, repository.private) == ("dataset", True, True)
+    assert set(done.files) <= set(repository.files)
+    configs = {c["config_name"] for c in yaml.safe_load(done.card.split("---\n")[1])["configs"]}
+    assert configs == {"copies", "agreement"}, "of what there is"
+    text = repository.files["copies.jsonl"].decode()
+    assert "Bob wrote 0" in text
+    assert "Bob wrote 1" not in text, "Cyd has not submitted"
+    assert "annotator-1" in text
+    repository.commit({**repository.files, "guidelines/9.md": b"old", "notes.md": b"of another"})
+    assert push().removed == ("guidelines/9.md",)
+    with pytest.raises(TeamError):
+        push_project("rain", "team/rain", database=database, log=log, actor="Bob", dry_run=True)
 
 
 def test_there_must_be_something_to_push(home: Path) -> None:

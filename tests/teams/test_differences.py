@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.data.text import premise_key
-from entail.teams.differences import Leaves, consensus, differences, take_whole
+from entail.teams.differences import Leaves, consensus, differences, merge, take_whole
 from entail.teams.shapes import Shape
 from entail.trees.log.acts import Act, Conclude, Create, GivenNode, Remove
 from entail.trees.log.rules import check, check_create
@@ -76,6 +76,22 @@ def test_what_all_copies_agree_on(copies: list[tuple[Nested, ...]], agreed: Nest
     trees = [tree_of(*copy) for copy in copies]
     for order in (trees, trees[::-1]):
         assert drawing(created(consensus(order))) == tuple(sorted(agreed, key=str))
+
+
+@pytest.mark.parametrize(
+    ("copies", "merged"),
+    [
+        ([("a", ("b", "c")), ("a", ("b", "c")), ("d", "a", "b")], ("a", ("b", "c"))),
+        ([(("a", "b"), "x"), (("b", "a"), "c", "x"), ("x", "a", ("c", "b"))], (("a", "b"), "c", "x")),
+        ([("a", "x"), ("b", ("a", "c"), "x"), ("x", ("b", "a", "c"))], ("a", "b", "c", "x")),
+        ([("a", "b"), ("a", "c")], ("a",)),
+    ],
+)
+def test_what_most_copies_have(copies: list[tuple[Nested, ...]], merged: Nested) -> None:
+    trees = [tree_of(*copy) for copy in copies]
+    for order in (trees, trees[::-1]):
+        assert drawing(merge(order, majority=True)) == tuple(sorted(merged, key=str))
+        assert drawing(merge(order)) == drawing(created(consensus(order)))
 
 
 def test_the_usual_wording_is_agreed_and_others_are_offered() -> None:

@@ -50,7 +50,7 @@ from entail.trees.store.database import Database
 
 PROJECT, HYPOTHESES, GUIDELINES = "project.json", "hypotheses.jsonl", "guidelines"
 TREES, COPIES, COMMENTS = "trees.jsonl", "copies.jsonl", "data/comments.parquet"
-UNWRITTEN = "not_in_trees.txt"
+AGREEMENT, UNWRITTEN = "agreement.json", "not_in_trees.txt"
 
 _TEXT, _NUMBER, _TIME = pa.string(), pa.int64(), pa.timestamp("us", tz="UTC")
 _WORK = {"tree": _TEXT, "number": _NUMBER, "copy": _NUMBER, "annotator": _TEXT, "state": _TEXT}
@@ -103,12 +103,9 @@ class ProjectExport:
         try:
             if folder.exists() and any(folder.iterdir()):
                 raise DataError(f"{folder}: expected a new or an empty folder, found files; choose another")
-            for name in self.files:
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_files(self.files, folder)
         except OSError as error:
             raise DataError(f"{folder}: expected a folder to write, found: {error.strerror}") from error
-        for name, content in self.files.items():
-            write_bytes(folder / name, content)
 
     def zip(self) -> bytes:
         """Return the files as a ZIP file."""
@@ -117,6 +114,20 @@ class ProjectExport:
             for name, content in self.files.items():
                 archive.writestr(name, content)
         return out.getvalue()
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files, by their paths in a folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(folder / name, content)
+
+
+def is_exported(name: str) -> bool:
+    """Return whether an export may have a file of this path, so that an old one must not stay."""
+    tables = {f"data/{name}.parquet" for name in _COLUMNS} | {f"{name}.csv" for name in _CSV}
+    rest = {PROJECT, HYPOTHESES, TREES, COPIES, AGREEMENT, UNWRITTEN}
+    return name in tables | rest or re.fullmatch(rf"{GUIDELINES}/\d+\.md", name) is not None
 
 
 def export_project(
@@ -213,7 +224,7 @@ def export_project(
         HYPOTHESES: _to_jsonl(hypotheses),
         TREES: _to_jsonl(accepted.values()),
         COPIES: _to_jsonl(copies.values()),
-        "agreement.json": _to_json(_rename(report.to_json(), people)),
+        AGREEMENT: _to_json(_rename(report.to_json(), people)),
         **{f"{name}.csv": to_csv([list(_COLUMNS[name]), *_cells(name, tables[name])]) for name in _CSV},
         **{f"{GUIDELINES}/{version.version}.md": version.text for version in guidelines},
         **({UNWRITTEN: "".join(f"{line}\n" for line in unwritten)} if unwritten else {}),
