@@ -150,7 +150,7 @@ class Work:
         query = sa.select(*(sa.func.count(sa.case((rows, 1))) for rows in (work, review)))
         query = query.select_from(_pieces.join(_projects, _projects.c.id == _pieces.c.project_id))
         with self._database.reading() as connection:
-            return Waiting(*connection.execute(query.where(active, _pieces.c.copy > 0)).one())
+            return Waiting._make(connection.execute(query.where(active, _pieces.c.copy > 0)).one())
 
     def counts(self, project_id: str, *, actor: str) -> Mapping[State, int]:
         """Return the number of pieces by state, of those that an actor may see."""
@@ -384,8 +384,8 @@ def _count_copies(connection: sa.Connection, piece: Piece, change: int) -> None:
 def _require_unrevealed(connection: sa.Connection, piece: Piece) -> None:
     """Refuse to change which copies are due once the other annotators have seen them."""
     same = (_hypotheses.c.project_id == piece.id.project_id) & (_hypotheses.c.number == piece.id.number)
-    several = sa.or_(_hypotheses.c.copies > 1, piece.state == "dropped")
-    query = sa.select(_hypotheses.c.revealed_at).where(same, several)
+    least = 1 if piece.state == "dropped" else 2
+    query = sa.select(_hypotheses.c.revealed_at).where(same, _hypotheses.c.copies >= least)
     if connection.scalar(query) is not None:
         raise TeamError(
             "annotators may have seen each other's copies since; a reviewer can send one back",

@@ -1,19 +1,27 @@
 """Work, Review and Agreement: a project from its first hypothesis to an agreed tree."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.data.records import Premise
+from entail.teams.comments import Anchor
 from entail.teams.example import HYPOTHESES
 from entail.teams.moves import Piece
+from entail.teams.permissions import PieceId
+from entail.teams.policy import Role
 from entail.teams.projects import Plan, Project
 from entail.teams.report import measure_agreement
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Write
+from entail.trees.log.acts import Reject, Write
 from entail.trees.log.tree import ROOT
+from entail.trees.store.authors import identity_of
+from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, keys, named, on_tree, opened, said, settled
+from tests.ui.conftest import by, keys, named, new_app, on_tree, opened, said, settled
+from tests.ui.test_sign_in import AUTH
 
 TEXTS = ("snow is cold", "rain is wet")
 
@@ -151,3 +159,109 @@ def test_the_example_fills_all_three_pages(app: AppTest, shared: Workspace) -> N
     assert report.trees["clades"].hypotheses == len(report.hypotheses) == HYPOTHESES - 1
     assert 0 <= min(row.steps for row in report.hypotheses) < 1
     assert shared.work.next_piece(project.id, actor="Ada") is not None
+
+
+def test_versions_are_named_compared_and_restored(app: AppTest, shared: Workspace, project: Project) -> None:
+    piece = shared.work.next_piece(project.id, actor="Bo")
+    assert piece is not None
+    tree_id, log = str(piece.tree_id), shared.log.viewed_by("Bo")
+    for base, text in enumerate(("ice is cold", "snow is ice"), start=1):
+        log.act(tree_id, Write(node=ROOT, text=text), author="Bo", base=base)
+    by(app, "Bo").session_state["view"] = "History"
+    page = on_tree(app, tree_id, author="Bo")
+    page = page.selectbox(key=f"version-{tree_id}").set_value(2).run()
+    assert "snow is ice" in " ".join(element.value for element in page.main.markdown)
+    page.text_input(key="version_name").set_value("first draft")
+    page = next(button for button in page.button if button.label == "Name it").click().run()
+    assert [(v.name, v.seq) for v in shared.versions.versions(tree_id, actor="Bo")] == [("first draft", 2)]
+    page = settled(page.button(key="restore").click().run())
+    assert not page.exception
+    history = log.history(tree_id)
+    assert history.seq == 4
+    assert {node.text for node in history.tree.nodes.values()} == {"snow is cold", "ice is cold"}
+
+
+def test_a_comment_jumps_to_its_place_and_mentions_are_listed(
+    app: AppTest, shared: Workspace, project: Project
+) -> None:
+    piece = shared.work.next_piece(project.id, actor="Bo")
+    assert piece is not None
+    tree_id, log = str(piece.tree_id), shared.log.viewed_by("Bo")
+    log.act(tree_id, Write(node=ROOT, text="ice is cold"), author="Bo", base=1)
+    log.act(tree_id, Reject(node="n2", premise=Premise("fire is hot")), author="Bo", base=2)
+    shared.authors.enter("Ada")
+    page = opened(by(app, "Bo"), "pages/Trees.py", tree=tree_id, node="n2")
+    about = page.selectbox(key=f"comment-{tree_id}-about")
+    assert about.value == Anchor("node", "n2")
+    about.select_index(1)
+    page.text_area(key=f"comment-{tree_id}-text").set_value("hot enough, @Ada?")
+    page = next(button for button in page.button if button.label == "Comment").click().run()
+    assert not page.exception
+    (thread,) = shared.comments.mentioning("Ada")
+    assert thread.anchor == Anchor("candidate", "n2", Premise("fire is hot").key)
+    page = opened(by(new_app(), "Ada"), "pages/Work.py", project=project.id)
+    links = {link.proto.label: link.proto for link in page.get("page_link")}
+    (jump,) = (link for link in links.values() if "hot enough" in link.label)
+    assert f"tree={tree_id}" in jump.query_string
+    assert "node=n2" in jump.query_string
+    assert any(label.startswith("Work") and "1" in label for label in links)
+
+
+def test_owners_drop_a_copy_and_undo_their_moves(
+    app: AppTest, shared: Workspace, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by(app, "Ada").session_state["work_view"] = "All"
+    rows: list[int] = [0]
+    monkeypatch.setattr(
+        "entail.ui.work.pieces.draw_table",
+        lambda *_, **__: SimpleNamespace(selection=SimpleNamespace(rows=rows)),
+    )
+    page = opened(app, "pages/Work.py", project=project.id)
+    page = page.button(key="drop").click().run()
+    (dropped,) = shared.work.pieces(project.id, actor="Ada", states=["dropped"])
+    assert dropped.id == PieceId(project.id, 1, 1)
+    assert page.button(key="undo_move").label.endswith("drop")
+    rows[:] = [1]
+    page = page.run().button(key="drop").click().run()
+    assert page.error
+    assert shared.work.counts(project.id, actor="Ada") == {"dropped": 1, "open": 3}, "the last copy stays"
+
+
+ROLES_OF_PAGES: dict[Role, set[str]] = {
+    "owner": {"next_piece", "assign", "begin_agreed", "accept_copy-1.1", "accept_copy-1.2"},
+    "reviewer": {"next_piece", "begin_agreed", "accept_copy-1.1", "accept_copy-1.2"},
+    "annotator": {"next_piece"},
+    "reader": set(),
+}
+"""Role -> buttons that its pages have, of those that any role has."""
+
+
+def test_pages_offer_what_a_role_may_do(
+    shared: Workspace, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = {"iss": "https://id.example", "name": "Eve", "email": "eve@lab.example", "sub": "1"}
+    monkeypatch.setattr(sign_in, "provider_claims", lambda: claims or None)
+    eve = shared.authors.sign_in(identity_of(claims))
+    for name in ("Bo", "Cy"):
+        submit(shared, project, name, [f"said {name}"])
+    shared.projects.set_member(project.id, "ada@lab.example", "owner", actor="Ada")
+
+    def offered(*, sees: bool) -> set[str]:
+        names: set[str] = set()
+        for name in ("Work", "Review"):
+            app = new_app()
+            app.secrets["auth"] = dict(AUTH)
+            app.session_state["work_view"] = "All"
+            page = opened(app, f"pages/{name}.py", project=project.id)
+            assert not page.exception
+            assert any(field.key == "project" for field in page.selectbox) == sees
+            names |= keys(page)
+        return names & set().union(*ROLES_OF_PAGES.values())
+
+    for role, expected in ROLES_OF_PAGES.items():
+        shared.projects.set_member(project.id, eve, role, actor="Ada")
+        assert offered(sees=True) == expected, role
+    shared.projects.remove_member(project.id, eve, actor="Ada")
+    assert offered(sees=False) == set(), "no member"
+    claims.clear()
+    assert offered(sees=False) == set(), "a visitor who did not sign in"

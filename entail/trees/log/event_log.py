@@ -232,10 +232,10 @@ class TreeLog:
 
         The operator of this machine, a log without a viewer, may export all.
         """
-        viewer = self.viewer or ""
-        view = copy.copy(self.viewed_by(None))
-        enforced = is_signed_in(viewer)
-        view._visible = view._visible.where(~keeps_in(schema.trees.c.id, viewer, enforced=enforced))
+        view, viewer = copy.copy(self.viewed_by(None)), self.viewer
+        if viewer is not None:
+            enforced = is_signed_in(viewer)
+            view._visible = view._visible.where(~keeps_in(schema.trees.c.id, viewer, enforced=enforced))
         return view
 
     @contextmanager

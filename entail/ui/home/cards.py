@@ -34,7 +34,7 @@ _NAMED = 2
 def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
     """Draw a card for each of the team's trees that were changed last."""
     st.subheader("Your team's trees")
-    states = shared.work.states(actor=shared.log.viewer or "")
+    states = shared.work.states(actor=shared.viewer)
     counts = Counter(states[tree.id] for tree in trees if tree.id in states)
     if counts:
         options: list[State | None] = [None, *(state for state in STATES if state in counts)]

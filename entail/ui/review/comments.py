@@ -108,9 +108,10 @@ def _draw_field(
     thread: int | None = None,
 ) -> None:
     with st.form(key, border=False, clear_on_submit=True):
-        anchor = Anchor()
+        anchor: Anchor = Anchor()
         if anchors is not None and len(anchors) > 1:
-            anchor = st.selectbox("About", list(anchors), format_func=anchors.get, key=f"{key}-about")
+            options = list(anchors)
+            anchor = st.selectbox("About", options, format_func=anchors.__getitem__, key=f"{key}-about")
         title = "Answer" if thread is not None else "New comment"
         text = st.text_area(title, key=f"{key}-text", height=68, placeholder="@name calls a colleague")
         if st.form_submit_button("Comment" if thread is None else "Answer"):

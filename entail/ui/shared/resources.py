@@ -46,6 +46,11 @@ class Workspace:
     authors: Authors
     owner: object = None
 
+    @property
+    def viewer(self) -> str:
+        """Author who looks, `SignedIn("")` for a visitor where others sign in; `author or ""` is not that."""
+        return "" if self.log.viewer is None else self.log.viewer
+
     @cached_property
     def projects(self) -> Projects:
         """Projects of the team."""

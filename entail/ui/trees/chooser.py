@@ -214,7 +214,7 @@ def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
 
             def archive() -> None:
                 with toast_errors():
-                    shared.log.archive(tree.id, author=str(author), archived=not tree.archived)
+                    shared.log.archive(tree.id, author=author or "", archived=not tree.archived)
                     (recent.discard if tree.archived else recent.add)(tree.id)
                     state = "Restored" if tree.archived else "Archived"
                     st.toast(f"{state}: {label(tree.hypothesis, longest=80)}", icon=":material/archive:")

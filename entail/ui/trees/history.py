@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from entail.teams.differences import Difference
-from entail.trees.log.acts import Redo, Restore, Undo
+from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import with_mark
@@ -44,7 +44,7 @@ def _draw_versions(page: TreePage) -> None:
     """Draw the choice of an act, with what can be done with the tree as it was after it."""
     history, tree_id, stores = page.history, page.summary.id, page.shared
     is_stored = not stores.database.read_only  # not that of a visitor of a demo
-    named = stores.versions.versions(tree_id, actor=stores.log.viewer or "") if is_stored else []
+    named = stores.versions.versions(tree_id, actor=stores.viewer) if is_stored else []
     names: dict[int, str] = {version.seq: version.name for version in reversed(named)}
 
     def title(seq: int) -> str:
@@ -65,8 +65,8 @@ def _draw_versions(page: TreePage) -> None:
                 icon=":material/restore:",
                 key="restore",
                 disabled=page.is_locked or seq == history.seq,
-                on_click=page.act,
-                args=(Restore(seq=seq),),
+                on_click=page.restore,
+                args=(seq,),
                 help="A new act, which can be undone",
             )
             if is_stored and page.author:
@@ -88,7 +88,7 @@ def _draw_name(page: TreePage, author: str, seq: int) -> None:
 def _draw_comparison(page: TreePage, seq: int, other: int) -> None:
     """Draw what each of two versions has and the other lacks."""
     with show_errors():
-        compare = partial(page.shared.versions.compare, page.summary.id, actor=page.shared.log.viewer or "")
+        compare = partial(page.shared.versions.compare, page.summary.id, actor=page.shared.viewer)
         sides: Mapping[int, list[Difference]] = {seq: compare(other, seq), other: compare(seq, other)}
         for side, rows in sides.items():
             st.markdown(f"**Only in {side}** ({len(rows):,})")

@@ -25,6 +25,7 @@ from entail.trees.log.acts import (
     Reject,
     Remove,
     Reorder,
+    Restore,
     TypedAct,
     Undo,
 )
@@ -338,6 +339,10 @@ class TreePage:
             act = unnamed[0]
             screen.recovery = act if isinstance(act, TypedAct) and act.text else recovery
 
+    def restore(self, seq: int) -> None:
+        """Return the tree to its state after an act."""
+        self.act(Restore(seq=seq))
+
     def recover(self) -> None:
         """Save the sentence that a conflict left over."""
         if self.screen.recovery is not None:
@@ -360,7 +365,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         history, summary = shared.log.history(tree_id), shared.log.summary(tree_id)
         if screen.judged[0] != history.seq:
             screen.judged = history.seq, shared.log.evidence(tree_id)
-        viewer = shared.log.viewer or ""
+        viewer = shared.viewer
         if piece := shared.work.piece_of(tree_id, actor=viewer):
             with suppress(TeamError):  # who is no member any more sees their own trees
                 project = shared.projects.project(piece.id.project_id, actor=viewer)

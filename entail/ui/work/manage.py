@@ -24,7 +24,7 @@ _DOES = {
 
 def draw_guidelines(shared: Workspace, author: str | None, project: Project, *, manages: bool) -> None:
     """Draw the newest guidelines; owners edit them."""
-    versions = shared.projects.guidelines(project.id, actor=author or "")
+    versions = shared.projects.guidelines(project.id, actor=shared.viewer)
     if versions:
         newest = versions[0]
         st.caption(f"Version {newest.version} · {label(shown_name(newest.author))}, {ago(newest.at)}")
@@ -111,7 +111,7 @@ def _draw_corpus(shared: Workspace, author: str, project: Project) -> None:
 
 def draw_archived(shared: Workspace, author: str | None) -> None:
     """Draw the archived projects, each with a button that restores it."""
-    archived = shared.projects.projects(author or "", archived=True)
+    archived = shared.projects.projects(shared.viewer, archived=True)
     if not archived:
         return
     with st.expander(f"Archived projects ({len(archived)})"):

@@ -48,9 +48,9 @@ def badge(state: State) -> str:
 
 def draw_next(shared: Workspace, author: str | None, project: Project) -> None:
     """Draw the counts of pieces by state and the button that takes the next piece."""
-    counts = shared.work.counts(project.id, actor=author or "")
+    counts = shared.work.counts(project.id, actor=shared.viewer)
     total = sum(counts.values()) - counts.get("dropped", 0)
-    annotates = allowed(shared.database, author or "", "annotate", project.id)
+    annotates = allowed(shared.database, shared.viewer, "annotate", project.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="work-next"):
         if author is None:
             lacks_name("work")
@@ -81,7 +81,7 @@ def draw_own(shared: Workspace, author: str | None, project: Project) -> None:
     first: list[State] = ["sent back", "in progress", "open"]
     rank = {state: at for at, state in enumerate([*first, *(s for s in STATES if s not in first)])}
     for piece in sorted(pieces, key=lambda piece: rank[piece.state]):
-        _draw_piece(shared, str(author), piece)
+        _draw_piece(shared, shared.viewer, piece)
 
 
 def _draw_piece(shared: Workspace, author: str, piece: Piece) -> None:
@@ -120,7 +120,7 @@ def move(shared: Workspace, author: str, piece: Piece, action: Action, reason: s
 
 def draw_all(shared: Workspace, author: str | None, project: Project, *, manages: bool) -> None:
     """Draw a table of all pieces that the author may see, by state; owners assign the selected ones."""
-    actor = author or ""
+    actor = shared.viewer
     pieces = shared.work.pieces(project.id, actor=actor)
     present = [state for state in STATES if any(piece.state == state for piece in pieces)]
     state = pick_view("State", ["all", *present], default="all", key="piece_state")
@@ -149,13 +149,10 @@ def draw_all(shared: Workspace, author: str | None, project: Project, *, manages
                 for piece in selected:
                     shared.work.assign(piece.id, assignee, actor=actor)
                 st.rerun()
-        may_drop = bool(selected) and all(
-            allowed(shared.database, actor, "drop", piece.id).allowed for piece in selected
-        )
         if st.button(
             "Drop",
             icon=":material/do_not_disturb_on:",
-            disabled=not may_drop,
+            disabled=not selected,
             key="drop",
             help="Copies that will not come: those of the other annotators no longer wait for them.",
         ):

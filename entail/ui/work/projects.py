@@ -22,9 +22,9 @@ _BEGUN = "project_begun"
 NOT_ENFORCED = "There is no sign-in here, so everyone can do what a role would allow."
 
 
-def pick_project(shared: Workspace, author: str | None) -> Project | None:
+def pick_project(shared: Workspace) -> Project | None:
     """Draw the list of projects and return the chosen one; None if there is none."""
-    projects = {project.id: project for project in shared.projects.projects(author or "")}
+    projects = {project.id: project for project in shared.projects.projects(shared.viewer)}
     address = st.query_params.get(_KEY)
     if address in projects and st.session_state.get(f"{_KEY}:address") != address:
         st.session_state[_KEY] = st.session_state[f"{_KEY}:address"] = address

@@ -18,15 +18,15 @@ with page("Agreement", "How far the annotators of a hypothesis agree, and where 
     shared,
     author,
 ):
-    project = pick_project(shared, author)
+    project = pick_project(shared)
     if project is None:
         st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
         st.stop()
-    if not allowed(shared.database, author or "", "oversee", project.id).allowed:
+    if not allowed(shared.database, shared.viewer, "oversee", project.id).allowed:
         st.info("Agreement is for the reviewers and owners of a project.", icon=":material/lock:")
         st.stop()
     with st.spinner("Comparing trees …", show_time=True):
-        report = measure_agreement(shared.database, shared.log, project.id, actor=author or "")
+        report = measure_agreement(shared.database, shared.log, project.id, actor=shared.viewer)
     if not report.hypotheses:
         st.info(
             "Nothing to compare yet: agreement needs hypotheses with two copies or more, all submitted. "

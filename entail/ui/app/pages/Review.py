@@ -10,7 +10,7 @@ from entail.ui.shared.text import label
 from entail.ui.work.projects import pick_project
 
 with page("Review", "Compare the copies of a hypothesis, and agree on one tree.") as (shared, author):
-    project = pick_project(shared, author)
+    project = pick_project(shared)
     if project is None:
         st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
         st.stop()

@@ -11,7 +11,7 @@ from entail.ui.work.progress import draw_progress
 from entail.ui.work.projects import draw_begin, pick_project
 
 with page("Work", "Take the next hypothesis of a project, build its tree, submit it.") as (shared, author):
-    project = pick_project(shared, author)
+    project = pick_project(shared)
     if notice := st.session_state.pop("work_notice", None):
         st.toast(notice, icon=":material/check:")
     if project is None:
@@ -21,9 +21,10 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
         )
     if project is not None:
         draw_next(shared, author, project)
-        manages = bool(author) and allowed(shared.database, str(author), "manage", project.id).allowed
+        # Not `str(author)`: roles count for who signed in, see `SignedIn`.
+        manages = author is not None and allowed(shared.database, author, "manage", project.id).allowed
         manages &= not shared.database.read_only
-        oversees = bool(author) and allowed(shared.database, str(author), "oversee", project.id).allowed
+        oversees = author is not None and allowed(shared.database, author, "oversee", project.id).allowed
         views = ["Mine", "All", "Guidelines", "Members"]
         views += [*(["Progress"] if oversees else []), *(["Settings"] if manages else [])]
         view = pick_view("View", views, default="Mine", key="work_view")
@@ -34,9 +35,9 @@ with page("Work", "Take the next hypothesis of a project, build its tree, submit
         elif view == "Guidelines":
             draw_guidelines(shared, author, project, manages=manages)
         elif view == "Members":
-            draw_members(shared, author or "", project, manages=manages)
-        elif view == "Progress":
-            draw_progress(shared, str(author), project)
+            draw_members(shared, shared.viewer, project, manages=manages)
+        elif view == "Progress" and author is not None:
+            draw_progress(shared, author, project)
         elif author is not None:
             draw_owner(shared, author, project)
     draw_begin(shared, author, primary=project is None)
