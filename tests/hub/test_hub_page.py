@@ -16,6 +16,7 @@ from entail.runtime.models import ModelCache
 from entail.trees.log.acts import Accept, Create
 from entail.ui.models.hub import HUB_TASKS
 from entail.ui.shared.resources import Workspace, workspace
+from tests.ui.conftest import packages_scanned_once  # noqa: F401 - fixture
 
 ROOT = Path(__file__).parents[2]
 Fail = Callable[..., None]
