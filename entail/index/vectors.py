@@ -232,11 +232,6 @@ Vectors = Mapping[str, Halves]
 """Premise key -> unit vector in fp16, shape (d,)."""
 
 
-def shipped_premises(revision: str) -> Vectors:
-    """Return the vectors that ship of the bundled facts for an encoder revision; empty if there are none."""
-    return _read_shipped(sample_dir())[0].get(revision, {})
-
-
 def shipped_queries(revision: str) -> Vectors:
     """Return the vectors that ship of the bundled trees' sentences; empty if there are none."""
     return _read_shipped(sample_dir())[1].get(revision, {})

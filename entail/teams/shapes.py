@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from entail.data.records import ExplanationTree
 from entail.data.text import premise_key
 from entail.trees.log.tree import ROOT, Tree
 
@@ -76,10 +75,3 @@ class Shape:
         nodes = [node for node in tree.walk(ROOT) if node.id != ROOT or node.children]
         steps = (frozenset(clades[child] for child in node.children) for node in nodes if node.children)
         return cls(frozenset(clades[node.id] for node in nodes if node.id != ROOT), frozenset(steps))
-
-    @classmethod
-    def of_proof(cls, proof: ExplanationTree) -> Shape:
-        """Return the shape of a row of EntailmentBank."""
-        children = {step.conclusion: step.premises for step in proof.steps}
-        ids = {part for step in proof.steps for part in (*step.premises, step.conclusion)}
-        return cls.of(children, {id: premise_key(proof.text(id)) for id in ids}, "hypothesis")

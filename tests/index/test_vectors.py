@@ -23,7 +23,7 @@ from entail.encoders.catalogue import resolve
 from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.dense import DenseIndex
-from entail.index.vectors import QueryVectors, premise_vectors, shipped_premises, shipped_queries
+from entail.index.vectors import QueryVectors, premise_vectors, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
 
@@ -155,14 +155,15 @@ def test_the_bundled_corpus_needs_neither_encoder_nor_disk(encoder: Any, cache_d
 
 
 def test_every_bundled_fact_and_every_parent_has_a_vector() -> None:
-    assert shipped_premises("minilm@000000000000") == shipped_queries("minilm@000000000000") == {}
-    premises, queries = shipped_premises(MINILM), shipped_queries(MINILM)
-    assert set(premises) == set(held_out_corpus().keys)
+    assert shipped_queries("minilm@000000000000") == {}
+    queries = shipped_queries(MINILM)
+    record = json.loads((sample_dir() / "vectors.json").read_text(encoding="utf-8"))
+    assert record["premise_keys"] == list(held_out_corpus().keys)
     trees = (*sample_trees(), *held_out_trees())
     parents = {text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())}
     debiased = shipped_queries(str(resolve("aeenc-minilm").revision))
     assert set(queries) == set(debiased) == set(map(premise_key, parents))
-    for vectors in (premises, queries, debiased):
+    for vectors in (queries, debiased):
         stacked = np.stack(list(vectors.values()))
         assert (stacked.dtype, stacked.shape[1]) == (np.float16, 384)
         np.testing.assert_allclose(np.linalg.norm(stacked.astype(np.float32), axis=1), 1, atol=2e-3)

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entail.data.records import ExplanationTree, Step
 from entail.data.text import premise_key
 from entail.teams.agreement import ASPECTS, Aspect, agreement, similarity
 from entail.teams.shapes import Shape
@@ -39,7 +38,7 @@ def test_similarities(first: Shape, second: Shape, clades: float, steps: float, 
     assert [similarity(second, first, aspect) for aspect in ASPECTS] == values
 
 
-def test_shapes_of_a_log_and_of_a_row_are_the_same() -> None:
+def test_the_shape_of_a_tree_is_that_of_its_premises() -> None:
     texts = {"n1": "h", "n2": "x", "n3": "a", "n4": "b", "n5": "c"}
     children = {"n1": ("n2", "n5"), "n2": ("n3", "n4")}
     parents = {child: node for node, below in children.items() for child in below}
@@ -47,17 +46,12 @@ def test_shapes_of_a_log_and_of_a_row_are_the_same() -> None:
         id: Node(id, text, parents.get(id), children.get(id, ()), "write", "Ada", 1)
         for id, text in texts.items()
     }
-    row = ExplanationTree(
-        "t",
-        "h",
-        {"sent1": "a", "sent2": "b", "sent3": "c"},
-        {"int1": "x"},
-        (Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis")),
-    )
-    assert Shape.of_tree(Tree(nodes)) == Shape.of_proof(row)
-    assert Shape.of_proof(row).leaves == {premise_key(text) for text in "abc"}
+    keys = {id: premise_key(text) for id, text in texts.items()}
+    expected = Shape.of(children, keys, "n1")
+    assert Shape.of_tree(Tree(nodes)) == expected
+    assert expected.leaves == {premise_key(text) for text in "abc"}
     loose = nodes | {"n6": Node("n6", "d", None, (), "write", "Ada", 9)}
-    assert Shape.of_tree(Tree(loose)) == Shape.of_proof(row), "what explains nothing is no part"
+    assert Shape.of_tree(Tree(loose)) == expected, "what explains nothing is no part"
 
 
 def by_hand(copies: dict[str, list[Shape]], aspect: Aspect) -> float:

@@ -1,24 +1,15 @@
-"""Comparison of two retrievers over many queries, and a tour of their largest differences.
-
-The comparison has figures with intervals, and the gain or loss of every query. Examples of the tour are
-chosen by rule: the queries whose average precision changed most, gains before losses, and of each the gold
-premise whose rank changed most in that direction; each premise once.
-"""
+"""Comparison of two retrievers over many queries: figures with intervals, gain or loss of every query."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree
-from entail.data.text import jaccard, tokens
-from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort, measure_effort
 from entail.evaluation.retrieval.premises import (
     DEFAULT_KS,
@@ -28,7 +19,7 @@ from entail.evaluation.retrieval.premises import (
     evaluate_premises,
 )
 from entail.index.protocol import Floats, PremiseIndex
-from entail.index.ranking import ALL_SCORED, LISTED, scores_of
+from entail.index.ranking import ALL_SCORED
 from entail.progress import ProgressCallback
 from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE, average_precision
@@ -163,122 +154,3 @@ def most_changed(changes: Sequence[QueryChange], *, gained: bool) -> tuple[Query
     sign = 1 if gained else -1
     selection = [change for change in changes if sign * change.difference > 0]
     return tuple(sorted(selection, key=lambda change: (-abs(change.difference), change.index)))
-
-
-STOPS = 7
-"""Number of examples of a tour."""
-
-LOSSES = 2
-"""Number of examples with a loss, if there are as many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Example of a tour.
-
-    Attributes:
-        change: The query, with its average precision and its gold premises' ranks.
-        premise: The gold premise.
-        ranks: Its rank with each retriever, the query's own text left out; `inf` beyond the first `LISTED`.
-        better: Retriever that does better on this query, 0 or 1.
-        before: Candidates, not gold, that the worse one ranks before the premise.
-        lookalikes: Number of these that share more words with the query than the premise does.
-        first_lookalike: The first of those, None without one.
-    """
-
-    change: QueryChange
-    premise: str
-    ranks: tuple[float, float]
-    better: int
-    before: int
-    lookalikes: int
-    first_lookalike: str | None
-
-
-def choose_stops(
-    split: SplitComparison,
-    indexes: tuple[PremiseIndex, PremiseIndex],
-    *,
-    most: int = STOPS,
-    losses: int = LOSSES,
-) -> tuple[Stop, ...]:
-    """Choose `most` examples, gains first, from the most changed down; `losses` of them are reserved."""
-    changes = split.changes["query_excluded"]
-    used: set[str] = set()
-    gained, lost = (
-        list(islice(_stops(split, indexes, most_changed(changes, gained=gained), used), most))
-        for gained in (True, False)
-    )
-    gained = gained[: most - min(losses, len(lost))]
-    return (*gained, *lost[: most - len(gained)])
-
-
-def tell(stop: Stop, names: tuple[str, str]) -> str:
-    """Return the sentence of an example; `names` are those that a reader calls the two retrievers."""
-    good, bad = names[stop.better], names[1 - stop.better]
-    rank, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
-    worse = f"{other:,.0f}" if math.isfinite(other) else f"one below {LISTED:,}"
-    sentence = f"{good} finds the premise “{stop.premise}” at rank {rank:,.0f} instead of {worse}."
-    if stop.lookalikes:
-        many = (
-            "1 sentence that shares" if stop.lookalikes == 1 else f"{stop.lookalikes:,} sentences that share"
-        )
-        sentence = (
-            f"{bad} puts {many} more words with the claim first, such as “{stop.first_lookalike}”. "
-            + sentence
-        )
-    elif stop.before:
-        many = "1 other sentence" if stop.before == 1 else f"{stop.before:,} other sentences"
-        sentence = f"{bad} puts {many} first, none of which shares more words with the claim. " + sentence
-    if stop.better == 0:
-        sentence = f"Here {good} does better. " + sentence
-    hits = stop.change.found
-    if stop.change.premises > 1:
-        sentence += (
-            f" Of the {stop.change.premises} known premises {names[1]} has {hits[1]} among its first "
-            f"{FOUND_AT}, {names[0]} {hits[0]}."
-        )
-    return sentence
-
-
-def _stops(
-    split: SplitComparison,
-    indexes: tuple[PremiseIndex, PremiseIndex],
-    changes: Iterable[QueryChange],
-    used: set[str],
-) -> Iterator[Stop]:
-    for change in changes:
-        stop = _stop(split, indexes, change)
-        if stop.premise not in used:
-            used.add(stop.premise)
-            yield stop
-
-
-def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], change: QueryChange) -> Stop:
-    children = split.gold.children[change.index].tolist()
-    better = int(change.difference > 0)
-
-    def moved(i: int) -> float:
-        worse, good = change.ranks[1 - better][i], change.ranks[better][i]
-        return rank_weight(worse, good) * (1 if good < worse else -1)
-
-    at = max((i for i, child in enumerate(children) if child != NOT_THERE), key=lambda i: (moved(i), -i))
-    target, texts = children[at], split.corpus.texts
-    scores = scores_of(indexes[1 - better], [change.query])[0]
-    # What ranks before the target, best first; ties by position, as everywhere.
-    order = np.argsort(-scores, kind="stable")
-    ahead = order[: np.flatnonzero(order == target)[0]]
-    excluded = {int(split.gold.own[change.index]), *children}
-    distractors = [p for p in ahead[scores[ahead] > -np.inf].tolist() if p not in excluded]
-    query = tokens(change.query)
-    limit = jaccard(query, tokens(texts[target]))
-    lookalikes = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]
-    return Stop(
-        change=change,
-        premise=texts[target],
-        ranks=(change.ranks[0][at], change.ranks[1][at]),
-        better=better,
-        before=len(distractors),
-        lookalikes=len(lookalikes),
-        first_lookalike=texts[lookalikes[0]] if lookalikes else None,
-    )
