@@ -9,16 +9,17 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from math import floor
 from typing import Any
 
 import sqlalchemy as sa
 
+from entail.claims import existence_claim, state_answer
 from entail.data.corpora import CorpusReading, read_corpus
 from entail.data.reading import Source
-from entail.data.records import Premise
+from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.errors import CorpusError, FormatError, TeamError
 from entail.teams.moves import read_piece, record_move, select_pieces
@@ -112,19 +113,40 @@ class Addition:
     repeats: int
 
 
-def read_hypotheses(source: Source, *, name: str | None = None, column: str | None = None) -> CorpusReading:
+def read_hypotheses(
+    source: Source, *, name: str | None = None, column: str | None = None, questions: bool = False
+) -> CorpusReading:
     """Return the hypotheses of a text, CSV, Excel or JSONL file as premises, with counts of those left out.
 
-    Repeated, empty and too long ones are left out and counted. Arguments and errors are those of
-    `read_corpus`.
+    Repeated, empty and too long ones are left out and counted. With `questions`, the texts are questions, and
+    the hypotheses their claims; see `to_claims`. Other arguments and errors are those of `read_corpus`.
     """
     options: dict[str, Any] = {"name": name, "skip_too_long": True, "max_premise_chars": LONGEST_SENTENCE}
     try:
-        return read_corpus(source, column=column or "hypothesis", **options)
+        reading = read_corpus(source, column=column or ("question" if questions else "hypothesis"), **options)
     except FormatError:
         if column is not None:
             raise
-        return read_corpus(source, **options)
+        reading = read_corpus(source, **options)
+    if not questions:
+        return reading
+    corpus = Corpus.of(reading.corpus.name, to_claims(reading.corpus.premises))
+    repeats = reading.repeats + len(reading.corpus) - len(corpus)
+    return replace(reading, corpus=corpus, repeats=repeats)
+
+
+def to_claims(questions: Iterable[Premise]) -> list[Premise]:
+    """Return the claims of questions, with an `answer` in another column the statement of both.
+
+    >>> to_claims([Premise("When did Rome win?"), Premise("Who won?", extra=(("answer", "Rome"),))])[1].text
+    'Rome won.'
+    """
+    claims = []
+    for question in questions:
+        answer = dict(question.extra).get("answer")
+        text = state_answer(question.text, answer).text if answer else existence_claim(question.text).text
+        claims.append(replace(question, text=text, extra=(("question", question.text), *question.extra)))
+    return claims
 
 
 DEFAULT_PLAN = Plan()

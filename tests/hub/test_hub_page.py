@@ -112,6 +112,19 @@ def test_a_push_needs_an_author_a_token_and_for_the_public_a_check(
     assert not hub.repositories["team/other"].private
 
 
+def test_a_project_is_pushed(hub: Any, decided: Workspace, token: str) -> None:
+    project = decided.projects.create("Ices", author="Ada")
+    decided.projects.add_hypotheses(project.id, ["ice melts"], actor="Ada")
+    decided.work.next_piece(project.id, actor="Ada")
+    app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
+    app = click(app.selectbox(key="hub_corpus").set_value(project.id).run(), "hub_trees_preview")
+    assert hub.asked == []
+    assert click(app, "hub_trees_push").success
+    files = hub.repositories["datasets/team/ices"].files
+    assert b"ice melts" in files["copies.jsonl"]
+    assert b"Ada" not in b"".join(files.values())
+
+
 def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, token: str) -> None:
     app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
     app = click(app, "hub_trees_preview")

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Premise
 from entail.teams.comments import Anchor
 from entail.teams.example import HYPOTHESES
+from entail.teams.exchange.export import export_project
 from entail.teams.moves import Piece
 from entail.teams.permissions import PieceId
 from entail.teams.policy import Role
@@ -60,6 +61,49 @@ def test_a_project_is_made_from_typed_hypotheses(app: AppTest, shared: Workspace
     assert (project.name, project.plan.overlap) == ("Weather", 2)
     pieces = shared.work.pieces(project.id, actor="Ada")
     assert [piece.hypothesis for piece in pieces] == ["snow is cold"] * 2 + ["rain is wet"] * 2
+
+
+def test_questions_become_claims_and_what_is_left_out_is_counted(
+    app: AppTest, shared: Workspace, project: Project
+) -> None:
+    page = opened(by(app), "pages/Work.py")
+    page = named(page.button, "New project").click().run()
+    named(page.text_input, "Name").set_value("Wins")
+    page = page.toggle(key="begin-questions").set_value(True).run()
+    long = "x" * 10_001
+    rows = ["question,answer", "Who won?,Rome", "When did Rome win?,", ",Paris", "Who won?,Rome", f"{long},"]
+    file = "\n".join(rows).encode()
+    page = page.file_uploader(key="begin-file").upload("questions.csv", file, "text/csv").run()
+    assert [word in said(page) for word in ("2 of 5", "1 repeated", "1 empty", "1 longer")] == [True] * 4
+    page = page.button(key="create_project").click().run()
+    assert not page.exception
+    wins = shared.projects.project("Wins", actor="Ada")
+    pieces = shared.work.pieces(wins.id, actor="Ada")
+    assert [piece.hypothesis for piece in pieces] == [
+        "Rome won.",
+        "There exists a known time when Rome won.",
+    ]
+    assert page.selectbox(key="project").value == wins.id
+
+
+def test_an_exported_project_is_imported(app: AppTest, shared: Workspace, project: Project) -> None:
+    submit(shared, project, "Bo", ["ice is cold"])
+    submit(shared, project, "Cy", ["frost is cold"])
+    by(app, "Ada").session_state["work_view"] = "Settings"
+    page = opened(app, "pages/Work.py", project=project.id)
+    page = page.toggle(key="export_names").set_value(True).run()
+    assert "weather.zip" in str(page.get("download_button")[0].proto)
+    packed = export_project(shared.database, shared.log, project.id, actor="Ada", names=True).zip()
+    by(app, "Ada").session_state["work_view"] = "Mine"
+    page = named(opened(app, "pages/Work.py").button, "New project").click().run()
+    named(page.text_input, "Name").set_value("Copy")
+    page = page.file_uploader(key="project-file").upload("weather.zip", packed, "application/zip").run()
+    page = page.button(key="import_project").click().run()
+    assert not page.exception
+    imported = shared.projects.project("Copy", actor="Ada")
+    pieces = shared.work.pieces(imported.id, actor="Ada", states=["submitted"])
+    assert [piece.annotator for piece in pieces] == ["Bo", "Cy"]
+    assert page.selectbox(key="project").value == imported.id
 
 
 def test_next_opens_a_tree_that_submission_locks(app: AppTest, shared: Workspace, project: Project) -> None:

@@ -15,10 +15,11 @@ from entail.errors import HubError
 from entail.hub.pull import PullResult, pull_encoder
 from entail.hub.push import cross_encoders, push_encoder
 from entail.hub.repository import PushResult, check_repo, check_revision
-from entail.hub.trees import push_trees
+from entail.hub.trees import push_project, push_trees
 from entail.operations.storage import in_words
 from entail.progress import ProgressCallback
 from entail.runtime.tasks import TaskGroup
+from entail.teams.permissions import allowed
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
 from entail.ui.components.elements import draw_table, pick_view, show_errors
@@ -110,15 +111,21 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
     corpora = {info.id: info for info in shared.corpora.corpora(archived=None)}
     trees = [tree for tree in shared.log.trees() if not tree.example]
     with_trees = [id_ for id_ in corpora if any(tree.corpus_id == id_ for tree in trees)]
-    if not with_trees:
+    actor = author or ""
+    projects = {project.id: project for project in shared.projects.projects(actor)}
+    exportable = [id_ for id_ in projects if allowed(shared.database, actor, "export", id_).allowed]
+    if not with_trees and not exportable:
         st.info(
             "Your team has no trees yet. Examples and archived trees are not pushed.", icon=":material/park:"
         )
         return
     left, right = st.columns(2, gap="large")
     with left:
-        corpus = st.selectbox(
-            "Corpus", with_trees, format_func=lambda id_: corpora[id_].name, key="hub_corpus"
+        picked_id = st.selectbox(
+            "Corpus or project",
+            [*with_trees, *exportable],
+            format_func=lambda id_: f"Project {projects[id_].name}" if id_ in projects else corpora[id_].name,
+            key="hub_corpus",
         )
         picked = st.selectbox(
             "Licence",
@@ -132,13 +139,21 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
         private = _pick_private(key="hub_data_private")
         names = st.toggle("Include author names", key="hub_names", help="Without it, authors are numbered.")
     licence = None if picked in (None, _OF_CORPUS) else str(picked)
-    push = partial(push_trees, corpus, repo or "", log=shared.log, store=shared.corpora)
     # The versions: later decisions need another preview.
-    versions = tuple(sorted((tree.id, tree.seq) for tree in trees if tree.corpus_id == corpus))
+    versions: tuple[object, ...]
+    if picked_id in projects:
+        push = partial(
+            push_project, picked_id, repo or "", database=shared.database, log=shared.log, actor=actor
+        )
+        versions = tuple((p.id, p.moves) for p in shared.work.pieces(picked_id, actor=actor))
+        versions += tuple((tree.id, tree.seq) for tree in trees)
+    else:
+        push = partial(push_trees, picked_id, repo or "", log=shared.log, store=shared.corpora)
+        versions = tuple(sorted((tree.id, tree.seq) for tree in trees if tree.corpus_id == picked_id))
     _draw_plan_and_push(
         partial(push, private=private, names=names, licence=licence),
         repo,
-        (corpus, versions, repo, private, names, licence),
+        (picked_id, versions, repo, private, names, licence),
         key="hub_trees",
         author=author,
         consent="" if private else "Everyone may see it, and its licence allows it",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from entail.data.text import count_of
+from entail.data.text import count_of, file_stem
 from entail.teams.policy import ROLES
 from entail.teams.projects import Project
 from entail.ui.components.elements import show_errors
 from entail.ui.frame import sign_in
 from entail.ui.frame.sign_in import shown_name
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import ago, label
 from entail.ui.work.projects import NOT_ENFORCED, draw_addition, draw_plan
@@ -91,11 +92,25 @@ def draw_owner(shared: Workspace, author: str, project: Project) -> None:
                 shared.projects.change(project.id, actor=author, name=name, plan=plan)
                 st.rerun()
     _draw_corpus(shared, author, project)
+    st.markdown("**Export**")
+    draw_export(shared, author, project)
     if st.button("Archive the project", icon=":material/archive:", key="archive_project"):
         with show_errors():
             shared.projects.archive(project.id, actor=author)
             st.session_state["work_notice"] = f"Archived: {label(project.name)}"
             st.rerun()
+
+
+def draw_export(shared: Workspace, author: str, project: Project) -> None:
+    """Draw the button that saves the project as a ZIP file, for who may export it."""
+    names = st.toggle("Names of people", key="export_names", help="Without, people are numbered.")
+
+    def make() -> bytes:
+        from entail.teams.exchange.export import export_project
+
+        return export_project(shared.database, shared.log, project.id, actor=author, names=names).zip()
+
+    draw_download("Project (ZIP)", f"{file_stem(project.name)}.zip", make)
 
 
 def _draw_corpus(shared: Workspace, author: str, project: Project) -> None:

@@ -15,6 +15,7 @@ from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
+from entail.ui.work.manage import draw_export
 
 
 def draw_progress(shared: Workspace, author: str, project: Project) -> None:
@@ -46,6 +47,7 @@ def draw_progress(shared: Workspace, author: str, project: Project) -> None:
         _draw_days(progress.submitted)
     rows = [{"state": state, "pieces": progress.states.get(state, 0)} for state in STATES]
     draw_download("States (CSV)", f"{project.name}-states.csv", lambda: rows)
+    draw_export(shared, author, project)
 
 
 def _draw_days(submitted: Mapping[tuple[date, str], int]) -> None:

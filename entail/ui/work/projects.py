@@ -5,12 +5,24 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.data.records import Premise
+from entail.data.text import count_of
 from entail.teams.example import create_example
-from entail.teams.projects import DEFAULT_PLAN, MOST_COPIES, Addition, Plan, Project, read_hypotheses
-from entail.ui.components.elements import show_errors
+from entail.teams.exchange.imports import import_project
+from entail.teams.projects import (
+    DEFAULT_PLAN,
+    MOST_COPIES,
+    Addition,
+    Plan,
+    Project,
+    read_hypotheses,
+    to_claims,
+)
+from entail.trees.log.rules import LONGEST_SENTENCE
+from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
 from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 
 _KEY = "project"
@@ -94,10 +106,11 @@ def _draw_form(shared: Workspace, author: str | None) -> None:
             addition = shared.projects.add_hypotheses(project.id, premises, actor=author)
             if guidelines.strip():
                 shared.projects.write_guidelines(project.id, guidelines, actor=author)
-            st.session_state[_KEY] = st.query_params[_KEY] = project.id
+            st.query_params[_KEY] = project.id
             st.session_state["work_notice"] = describe_addition(addition)
             _show_form(False)
             st.rerun()
+    _draw_import(shared, author, name)
     st.button("Cancel", type="tertiary", on_click=_show_form, args=(False,), key="cancel_project")
 
 
@@ -146,7 +159,8 @@ def draw_plan(plan: Plan) -> Plan:
 def describe_addition(addition: Addition) -> str:
     """Describe what was added."""
     added = f"{len(addition.numbers):,} added"
-    return added + (f", {addition.repeats:,} left out as the project has them" if addition.repeats else "")
+    left_out = f", {addition.repeats:,} left out: repeated, or in the project already"
+    return added + (left_out if addition.repeats else "")
 
 
 def _draw_hypotheses(key: str) -> list[Premise]:
@@ -154,16 +168,49 @@ def _draw_hypotheses(key: str) -> list[Premise]:
     file = st.file_uploader(
         "Hypotheses: text (one a line), CSV, Excel or JSONL",
         key=f"{key}-file",
-        help="Column: hypothesis",
+        help="Column: hypothesis; of questions: question, and answer if there is one",
     )
-    if file is None:
-        typed = st.text_area("Or type them, one a line", key=f"{key}-typed", height=100)
-        return [Premise(line.strip()) for line in typed.splitlines() if line.strip()]
+    typed = "" if file else st.text_area("Or type them, one a line", key=f"{key}-typed", height=100)
+    questions = st.toggle("These are questions", key=f"{key}-questions", help="Each becomes its claim.")
     premises: list[Premise] = []
     with show_errors():
-        reading = read_hypotheses(file.getvalue(), name=file.name)
-        skipped = {"repeated": reading.repeats, "empty": reading.empty, "too long": reading.too_long}
-        left_out = "".join(f", {count:,} {reason}" for reason, count in skipped.items() if count)
-        st.caption(f"{len(reading.corpus):,} of {reading.read:,} can be added{left_out}")
-        premises += reading.corpus.premises
+        if file is not None:
+            reading = read_hypotheses(file.getvalue(), name=file.name, questions=questions)
+            too_long = f"longer than {LONGEST_SENTENCE:,} characters"
+            skipped = {"repeated": reading.repeats, "empty": reading.empty, too_long: reading.too_long}
+            left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
+            left_out = f"; left out: {left_out}" if left_out else ""
+            st.caption(f"{len(reading.corpus):,} of {reading.read:,} can be added{left_out}")
+            premises += reading.corpus.premises
+        else:
+            premises += (Premise(line.strip()) for line in typed.splitlines() if line.strip())
+            premises = to_claims(premises) if questions else premises
+    if questions and premises:
+        with st.expander(f"Claims ({len(premises):,})", expanded=True):
+            rows = [{"question": dict(p.extra)["question"], "claim": p.text} for p in premises]
+            draw_table(rows, height=240)
     return premises
+
+
+def _draw_import(shared: Workspace, author: str | None, name: str) -> None:
+    """Draw the field for an exported project, and make a new one of it."""
+    file = st.file_uploader(
+        "Or an exported project (ZIP)", type="zip", key="project-file", max_upload_size=upload_limit()
+    )
+    if file is None or author is None:
+        return
+    accepted = st.toggle("Accepted trees alone", key="import-accepted")
+    if st.button("Import", type="primary", key="import_project"):
+        with show_errors():
+            done = import_project(
+                file.getvalue(),
+                database=shared.database,
+                actor=author,
+                name=name.strip() or None,
+                accepted=accepted,
+            )
+            st.query_params[_KEY] = done.project.id
+            counts = f"{done.hypotheses:,} hypotheses, {count_of(done.trees, 'tree')}"
+            st.session_state["work_notice"] = f"Imported: {counts}"
+            _show_form(False)
+            st.rerun()
