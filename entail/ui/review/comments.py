@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -14,13 +14,18 @@ from entail.ui.shared.text import ago, label
 
 
 def draw_comments(
-    comments: Comments, tree_id: str, tree: Tree, author: str, *, node: str | None = None
+    comments: Comments,
+    tree_id: str,
+    tree: Tree,
+    threads: Sequence[Thread],
+    author: str,
+    *,
+    node: str | None = None,
 ) -> None:
     """Draw a button that opens the threads of a tree, with a field for a new one.
 
     It is on the whole tree, on `node`, on the step to it, or on a premise that was rejected for it.
     """
-    threads = comments.threads(tree_id, actor=author)
     open_threads = [thread for thread in threads if thread.resolved_at is None]
     count = f" ({len(open_threads)})" if open_threads else ""
     with st.popover(f"Comments{count}", icon=":material/forum:"):

@@ -69,7 +69,8 @@ def draw_copies(
             show_picture(tree)
             with st.container(horizontal=True, gap="xsmall"):
                 _draw_moves(shared, author, piece)
-                draw_comments(shared.comments, str(piece.tree_id), tree, author)
+                threads = shared.comments.threads(str(piece.tree_id), actor=author)
+                draw_comments(shared.comments, str(piece.tree_id), tree, threads, author)
                 st.page_link("pages/Trees.py", label="Open", query_params={"tree": str(piece.tree_id)})
 
 

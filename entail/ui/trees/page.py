@@ -13,6 +13,7 @@ from entail.data.records import Corpus
 from entail.errors import ConflictError, EntailError, TeamError
 from entail.index.protocol import PremiseIndex
 from entail.runtime.tasks import Task
+from entail.teams.comments import Thread
 from entail.teams.moves import Piece
 from entail.teams.projects import Project
 from entail.trees.log.acts import (
@@ -73,6 +74,7 @@ class TreePage:
         share: Its read-only link, if this server answers links.
         piece: Piece that it is, if any.
         project: Its project.
+        threads: Comments on it.
         candidates: Candidates from the first up to the furthest page seen.
         shown: Candidates on the screen.
         evidence: Evidence of a judgement on them.
@@ -97,6 +99,7 @@ class TreePage:
     share: Share | None = None
     piece: Piece | None = None
     project: Project | None = None
+    threads: tuple[Thread, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     shown: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
@@ -366,6 +369,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         if screen.judged[0] != history.seq:
             screen.judged = history.seq, shared.log.evidence(tree_id)
         viewer = shared.viewer
+        threads = tuple(shared.comments.threads(tree_id, actor=viewer))
         if piece := shared.work.piece_of(tree_id, actor=viewer):
             with suppress(TeamError):  # who is no member any more sees their own trees
                 project = shared.projects.project(piece.id.project_id, actor=viewer)
@@ -396,6 +400,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         share,
         piece,
         project,
+        threads,
     )
 
 

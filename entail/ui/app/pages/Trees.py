@@ -88,7 +88,9 @@ with framed("Trees") as (shared, author):
                 view = pick_view("View", VIEWS, default="Graph", key="view")
             with st.container(key="export", width="content", horizontal=True, gap="xsmall"):
                 if page.author is not None and not shared.database.read_only:
-                    draw_comments(shared.comments, tree_id, page.tree, page.author, node=screen.selected)
+                    draw_comments(
+                        shared.comments, tree_id, page.tree, page.threads, page.author, node=screen.selected
+                    )
                 draw_export(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
