@@ -73,10 +73,10 @@ def count_acts(model: str, reference: Tree, copies: Sequence[Tree]) -> int:
     distance = len(take_whole(tree, reference))
     left: set[str] = set()
     while model != "copy" and (rest := [row for row in differences(tree, copies) if row.key not in left]):
-        taken = do(tree, *rest[0].acts)
-        after = len(take_whole(taken, reference))
+        nearer = do(tree, *rest[0].acts)
+        after = len(take_whole(nearer, reference))
         if after < distance:
-            tree, distance, acts = taken, after, acts + 1
+            tree, distance, acts = nearer, after, acts + 1
         else:
             left.add(rest[0].key)
     return acts + distance + (len(left) if model == "every difference" else 0)
