@@ -112,6 +112,10 @@ class Comments:
         """Return the threads of a tree, the oldest first."""
         return self._threads(_table.c.tree_id == tree_id, actor)
 
+    def all_threads(self, *, actor: str) -> list[Thread]:
+        """Return the threads of all trees that an actor sees, by tree."""
+        return self._threads(sa.true(), actor)
+
     def mentioning(self, actor: str) -> list[Thread]:
         """Return the open threads that mention an actor, on trees that they see."""
         first, comment = _table.alias(), _table.alias()

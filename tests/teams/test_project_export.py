@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from entail.teams.exchange.export import ProjectExport, export_project
 from entail.teams.exchange.imports import import_project
 from entail.teams.permissions import PieceId
 from entail.teams.projects import Plan, Project
+from entail.trees.formats.bundle import zip_trees
 from entail.trees.log.acts import Accept, Evidence, ShownCandidate
 from entail.trees.log.tree import ROOT
 from entail.trees.store.corpora import CorpusStore
@@ -45,11 +47,18 @@ def test_a_tree_has_the_review_of_its_last_move(team: Team) -> None:
         (1, 1, "Ann", "accepted", "Rita"),
         (1, 2, "Bob", "released", "Bob"),
     ]
+    with zipfile.ZipFile(io.BytesIO(zip_trees(Corpus.of("c", ["x"]), [ann_id], team.log))) as archive:
+        assert json.loads(archive.read("trees.jsonl"))["review"]["by"] == "Rita"
 
 
 @pytest.fixture
 def bees(team: Team) -> Project:
-    """A project with an agreed tree, an accepted copy, one sent back, one begun, one hidden and one open."""
+    """The project of `begin_bees`, on SQLite."""
+    return begin_bees(team)
+
+
+def begin_bees(team: Team) -> Project:
+    """Return a project with an agreed tree, an accepted copy, others sent back, begun, hidden and open."""
     corpus = CorpusStore(team.database).add_corpus(
         Corpus.of("facts", ["bees fly", "bees hum"]), author="Olga", licence="CC-BY-4.0"
     )
@@ -166,11 +175,10 @@ def test_annotators_do_not_export(team: Team, bees: Project) -> None:
         export(team, bees, team.sign_in("Ann"))
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_an_import_has_what_was_exported(team: Team, bees: Project, tmp_path: Path, packed: bool) -> None:
-    before = export(team, bees, names=True)
-    before.write(tmp_path / "bees")
-    source: Any = before.zip() if packed else tmp_path / "bees"
+def test_an_import_has_what_was_exported(team_of_both: Team, tmp_path: Path) -> None:
+    team = team_of_both
+    before, source = export(team, begin_bees(team), names=True), tmp_path / "bees"
+    before.write(source)
     with pytest.raises(TeamError):
         import_project(source, database=team.database, actor="Olga")
     done = import_project(source, database=team.database, actor="Olga", name="Wasps")

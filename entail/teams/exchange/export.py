@@ -21,7 +21,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -167,8 +167,7 @@ def export_project(
         reviews = {id: review for id in ids if id and (review := view.review(id))}
         histories = dict(view.histories(reviews))
         evidence = {id: view.evidence(id) for id in histories}
-        comments = Comments(database)
-        threads = {id: comments.threads(id, actor=actor) for id in histories}
+        threads = [t for t in Comments(database).all_threads(actor=actor) if t.tree_id in histories]
         report = measure_agreement(database, log, project_id, actor=actor)
         guidelines = Projects(database).guidelines(project_id, actor=actor)
         table = schema.hypotheses.c
@@ -177,7 +176,7 @@ def export_project(
         with database.reading() as connection:
             hypotheses = [dict(row._mapping) for row in connection.execute(query)]
         corpus = CorpusStore(database).info(project.corpus_id) if project.corpus_id else None
-    people = _name_people(reviews.values(), histories.values(), threads.values(), names=names)
+    people = _name_people(reviews.values(), histories.values(), threads, names=names)
     reviews = {
         id: replace(review, annotator=people[review.annotator], by=people[review.by])
         for id, review in reviews.items()
@@ -193,10 +192,7 @@ def export_project(
         "copies": [_flat(row, reviews[id]) for id, row in copies.items()],
         "decisions": [{**row, "author": people[row["author"]]} for row in judged],
         "comments": [
-            row
-            for id, group in threads.items()
-            for thread in group
-            for row in _comment_rows(thread, histories[id].tree, people)
+            row for thread in threads for row in _comment_rows(thread, histories[thread.tree_id].tree, people)
         ],
         "agreement": [
             {**asdict(row), "hypothesis": row.text, "annotators": [people.get(a, a) for a in row.annotators]}
@@ -238,7 +234,7 @@ def export_project(
 def _name_people(
     reviews: Iterable[Review],
     histories: Iterable[History],
-    threads: Iterable[Sequence[Thread]],
+    threads: Iterable[Thread],
     *,
     names: bool,
 ) -> dict[str, str]:
@@ -247,7 +243,7 @@ def _name_people(
     annotators = dict.fromkeys(review.annotator for review in reviews if review.copy)
     people = [name for review in reviews for name in (review.annotator, review.by)]
     people += [j.author for history in histories for j in history.tree.judgements.values()]
-    for thread in (thread for group in threads for thread in group):
+    for thread in threads:
         people += [name for c in thread.comments for name in (c.author, *c.mentions)]
         people += [thread.resolved_by] if thread.resolved_by else []
     reviewers = dict.fromkeys(name for name in people if name not in annotators)
