@@ -113,7 +113,7 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
 
 def _draw_navigation(container: DeltaGenerator, author: str | None = None) -> None:
     """Draw the links to all pages, with the numbers of what waits for an author."""
-    waiting = _waiting(author, is_signed_in(author)) if author is not None else {}
+    waiting = count_waiting(author, is_signed_in(author)) if author is not None else {}
     with container:
         st.markdown("### :material/account_tree: entail")
         for group, records in groupby(PAGES, key=lambda record: record.group):
@@ -125,8 +125,11 @@ def _draw_navigation(container: DeltaGenerator, author: str | None = None) -> No
 
 
 @st.cache_data(show_spinner=False, ttl=10)
-def _waiting(author: str, signed_in: bool) -> dict[str, int]:
-    """Return page -> number of pieces, and on Work of mentions, that wait for an author."""
+def count_waiting(author: str, signed_in: bool) -> dict[str, int]:
+    """Return page -> number of pieces, and on Work of mentions, that wait for an author.
+
+    Whoever moves a piece or comments clears the cache.
+    """
     actor, stores = SignedIn(author) if signed_in else author, workspace()
     try:
         pieces, mentions = stores.work.waiting(actor=actor), stores.comments.mentioning(actor)

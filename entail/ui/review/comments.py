@@ -9,6 +9,7 @@ import streamlit as st
 from entail.teams.comments import Anchor, Comments, Thread
 from entail.trees.log.tree import ROOT, Tree
 from entail.ui.components.elements import show_errors, toast_errors
+from entail.ui.frame.shell import count_waiting
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.text import ago, label
 
@@ -97,6 +98,7 @@ def _draw_thread(comments: Comments, thread: Thread, tree: Tree, author: str) ->
         def resolve() -> None:
             with toast_errors():
                 comments.resolve(thread.tree_id, thread.number, actor=author, resolved=is_open)
+                count_waiting.clear()
 
         st.button("Resolve" if is_open else "Reopen", key=f"resolve-{key}", type="tertiary", on_click=resolve)
         if is_open:
@@ -122,4 +124,5 @@ def _draw_field(
         if st.form_submit_button("Comment" if thread is None else "Answer"):
             with show_errors():
                 comments.add(tree_id, text, actor=author, anchor=anchor, thread=thread)
+                count_waiting.clear()
                 st.rerun()

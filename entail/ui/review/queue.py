@@ -14,6 +14,7 @@ from entail.teams.projects import Project
 from entail.trees.log.tree import Tree
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
+from entail.ui.frame.shell import count_waiting
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.review.comments import draw_comments
 from entail.ui.shared.resources import Workspace
@@ -93,4 +94,5 @@ def _draw_moves(shared: Workspace, author: str, piece: Piece) -> None:
             if st.form_submit_button("Send back", type="primary"):
                 with show_errors():
                     shared.work.move(piece.id, "send back", actor=author, reason=reason)
+                    count_waiting.clear()
                     st.rerun()

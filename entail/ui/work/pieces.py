@@ -13,6 +13,7 @@ from entail.teams.policy import STATES, Action, State
 from entail.teams.projects import Project
 from entail.ui.components.elements import draw_table, pick_view, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
+from entail.ui.frame.shell import count_waiting
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.review.comments import draw_mentions
 from entail.ui.shared.resources import Workspace
@@ -116,6 +117,7 @@ def move(shared: Workspace, author: str, piece: Piece, action: Action, reason: s
             shared.work.take(piece.id, actor=author)
         else:
             shared.work.move(piece.id, action, actor=author, reason=reason)
+        count_waiting.clear()
 
 
 def draw_all(shared: Workspace, author: str | None, project: Project, *, manages: bool) -> None:
