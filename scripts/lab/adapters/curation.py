@@ -60,7 +60,7 @@ def spoil(tree: Tree, noise: float, pool: Sequence[str], draw: np.random.Generat
         if draw.random() < noise:
             tree = do(tree, Remove(node=node.id, keep_premises=bool(node.children)))
             if not node.children and draw.random() < 0.5:
-                parent = node.parent if node.parent in tree.nodes else ROOT
+                parent = node.parent if node.parent and node.parent in tree.nodes else ROOT
                 tree = do(tree, Accept(node=parent, premise=Premise(str(draw.choice(pool)))))
     return tree
 
