@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from entail.data.corpora import CorpusReading
 from entail.data.records import Premise
 from entail.data.text import count_of
 from entail.teams.example import create_example
@@ -175,7 +176,7 @@ def _draw_hypotheses(key: str) -> list[Premise]:
     premises: list[Premise] = []
     with show_errors():
         if file is not None:
-            reading = read_hypotheses(file.getvalue(), name=file.name, questions=questions)
+            reading = _read(file.getvalue(), file.name, questions)
             too_long = f"longer than {LONGEST_SENTENCE:,} characters"
             skipped = {"repeated": reading.repeats, "empty": reading.empty, too_long: reading.too_long}
             left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
@@ -188,8 +189,13 @@ def _draw_hypotheses(key: str) -> list[Premise]:
     if questions and premises:
         with st.expander(f"Claims ({len(premises):,})", expanded=True):
             rows = [{"question": dict(p.extra)["question"], "claim": p.text} for p in premises]
-            draw_table(rows, height=240)
+            draw_table(rows, **({"height": 240} if len(rows) > 6 else {}))
     return premises
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _read(content: bytes, name: str, questions: bool) -> CorpusReading:
+    return read_hypotheses(content, name=name, questions=questions)
 
 
 def _draw_import(shared: Workspace, author: str | None, name: str) -> None:
@@ -197,10 +203,11 @@ def _draw_import(shared: Workspace, author: str | None, name: str) -> None:
     file = st.file_uploader(
         "Or an exported project (ZIP)", type="zip", key="project-file", max_upload_size=upload_limit()
     )
-    if file is None or author is None:
+    if file is None:
         return
     accepted = st.toggle("Accepted trees alone", key="import-accepted")
-    if st.button("Import", type="primary", key="import_project"):
+    locked = author is None
+    if st.button("Import", type="primary", disabled=locked, key="import_project") and author is not None:
         with show_errors():
             done = import_project(
                 file.getvalue(),
