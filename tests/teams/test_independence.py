@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from entail.errors import EntailError, TeamError, UnknownTreeError
 from entail.hub.trees import push_trees
 from entail.teams.comments import Comments
 from entail.teams.curation import Curation
+from entail.teams.exchange.export import export_project
 from entail.teams.moves import Piece
 from entail.teams.policy import Role
 from entail.teams.progress import measure_progress
@@ -135,6 +137,12 @@ def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]
     }
     if viewer in (None, "Bob"):
         ways["bundle"] = lambda: bundle(stored.corpus(corpus.id), log)
+    export = partial(export_project, team.database, team.log, story.project.id, names=True)
+    ways["export"] = lambda: [
+        content
+        for name, content in export(actor=viewer or "Rita", public=viewer is None).files.items()
+        if not name.endswith(".parquet")
+    ]
     if viewer is not None:
         ways |= {
             "pieces": lambda: team.work.pieces(project_id, actor=viewer),
