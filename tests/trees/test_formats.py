@@ -151,6 +151,9 @@ def test_the_review_of_a_row_is_that_of_today(story: Any) -> None:
     for review, rows in ((None, {}), (replace(REVIEW, state="sent back"), {"state": "sent back"})):
         row = json.loads(to_jsonl([replace(imported, review=review)])).get("review", {})
         assert {name: row[name] for name in row if name in rows or not rows} == rows
+    row = json.loads(text) | {"review": "by another program"}
+    (act,) = from_jsonl(json.dumps(row).encode(), name="trees.jsonl")
+    assert json.loads(to_jsonl([grow(act)])) == row
     for damaged in ({}, {"review": 7}, {"review": {**REVIEW.to_json(), "at": "soon"}}):
         assert read_review(damaged) is None
 

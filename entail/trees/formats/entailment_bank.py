@@ -162,7 +162,9 @@ def refold(tree: Tree) -> ExplanationTree:
 
 def _with_review(extra: Mapping[str, Any], review: Review | None) -> Mapping[str, Any]:
     """Return the fields of a row with the review of today in place of the imported one."""
-    fields = {name: value for name, value in extra.items() if name != "review"}
+    fields = dict(extra)
+    if read_review(fields) is not None:
+        del fields["review"]
     return fields | ({"review": review.to_json()} if review is not None else {})
 
 
