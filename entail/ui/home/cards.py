@@ -10,7 +10,7 @@ import streamlit as st
 
 from entail.data.text import count_of
 from entail.errors import DamagedTreeError
-from entail.teams.policy import STATES, State
+from entail.teams.policy import STATES
 from entail.trees.layout.positions import layout
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.ui.components.elements import pick_view
@@ -37,15 +37,15 @@ def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
     states = shared.work.states(actor=shared.viewer)
     counts = Counter(states[tree.id] for tree in trees if tree.id in states)
     if counts:
-        options: list[State | None] = [None, *(state for state in STATES if state in counts)]
-        state = pick_view(
+        numbers = {"all": len(trees), **{state: counts[state] for state in STATES if state in counts}}
+        picked = pick_view(
             "State",
-            options,
-            default=None,
-            format_func=lambda state: f"{state} ({counts[state]:,})" if state else f"all ({len(trees):,})",
+            list(numbers),
+            default="all",
+            format_func=lambda state: f"{state} ({numbers[state]:,})",
             key="own_state",
         )
-        trees = [tree for tree in trees if state is None or states.get(tree.id) == state]
+        trees = [tree for tree in trees if picked in ("all", states.get(tree.id))]
     corpora = {corpus.id: corpus.name for corpus in shared.corpora.corpora(archived=None)}
     for start in range(0, min(len(trees), _SHOWN), _COLUMNS):
         for cell, tree in zip(st.columns(_COLUMNS), trees[start : start + _COLUMNS], strict=False):

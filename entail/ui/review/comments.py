@@ -47,8 +47,8 @@ def draw_mentions(comments: Comments, author: str) -> None:
     with st.container(border=True, key="mentions", gap="xsmall"):
         st.markdown(f":material/alternate_email: **Mentions** ({len(threads):,})")
         for thread in threads:
-            last = thread.comments[-1]
-            words = f"{label(shown_name(last.author))}, {ago(last.at)}: {label(last.text, longest=200)}"
+            call = next(comment for comment in reversed(thread.comments) if author in comment.mentions)
+            words = f"{label(shown_name(call.author))}, {ago(call.at)}: {label(call.text, longest=200)}"
             _draw_jump(thread, words)
 
 

@@ -25,12 +25,14 @@ _LONGEST = 100
 
 def draw_history(page: TreePage) -> None:
     """Draw the versions, and the last hundred events with the ranking behind each judgement."""
-    _draw_versions(page)
+    names = _draw_versions(page)
     history, evidence, available = page.history, page.evidence_by_seq, revisions()
     for event in reversed(history.events[-_LONGEST:]):
         words = label(history.describe(event))
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
+        if event.seq in names:
+            words += f" :blue-badge[:material/bookmark: {label(names[event.seq])}]"
         if ranking := evidence.get(event.seq):
             provenance = describe_provenance(event.act, ranking, available, display_name=model_name)
             words += f"  \n:gray[{label(provenance)}]"
@@ -40,8 +42,8 @@ def draw_history(page: TreePage) -> None:
         st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
 
 
-def _draw_versions(page: TreePage) -> None:
-    """Draw the choice of an act, with what can be done with the tree as it was after it."""
+def _draw_versions(page: TreePage) -> Mapping[int, str]:
+    """Draw the choice of an act and what can be done with the tree after it; return the names by seq."""
     history, tree_id, stores = page.history, page.summary.id, page.shared
     is_stored = not stores.database.read_only  # not that of a visitor of a demo
     named = stores.versions.versions(tree_id, actor=stores.viewer) if is_stored else []
@@ -73,6 +75,7 @@ def _draw_versions(page: TreePage) -> None:
                 _draw_name(page, page.author, seq)
         if seq != other:
             _draw_comparison(page, seq, other)
+    return names
 
 
 def _draw_name(page: TreePage, author: str, seq: int) -> None:

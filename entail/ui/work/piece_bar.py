@@ -40,7 +40,7 @@ def draw_piece(page: TreePage) -> None:
         if piece.annotator != author:
             st.caption(f"{label(shown_name(piece.annotator or ''))} has it", width="content")
             return
-        if piece.state in _MOVES:
+        if piece.state in _MOVES and piece.id.copy:
             title, icon, action = _MOVES[piece.state]
             st.button(
                 title,

@@ -90,6 +90,10 @@ def _draw_piece(shared: Workspace, author: str, piece: Piece) -> None:
         with st.container(gap=None):
             st.markdown(label(piece.hypothesis, longest=160))
             st.caption(f"{badge(piece.state)} {ago(piece.at)}{_reason(shared, author, piece)}")
+        if not piece.id.copy:
+            address = {"project": piece.id.project_id, "hypothesis": str(piece.id.number)}
+            st.page_link("pages/Review.py", label="Agreed tree", query_params=address)
+            return
         for title, icon, action in _MOVES.get(piece.state, ()):
             st.button(
                 spoken(title, f"{title}: {piece.hypothesis}"),
@@ -137,7 +141,14 @@ def draw_all(shared: Workspace, author: str | None, project: Project, *, manages
             "last move": [piece.at for piece in rows],
         }
     ).astype({"copy": str})
-    selection = draw_table(table, height=420, key="pieces", on_select="rerun", selection_mode="multi-row")
+    selection = draw_table(
+        table,
+        height=min(420, 40 + 35 * len(table)),
+        key="pieces",
+        column_config={"last move": st.column_config.DatetimeColumn(format="D MMM, HH:mm")},
+        on_select="rerun",
+        selection_mode="multi-row",
+    )
     selected = [rows[at] for at in selection.selection.rows if at < len(rows)]
     if len(selected) == 1:
         _draw_log(shared, actor, selected[0])
