@@ -1,12 +1,13 @@
 """Work, Review and Agreement: a project from its first hypothesis to an agreed tree."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.data.records import Premise
+from entail.data.records import Corpus, Premise
 from entail.teams.comments import Anchor
 from entail.teams.example import HYPOTHESES
 from entail.teams.exchange.export import export_project
@@ -16,11 +17,12 @@ from entail.teams.policy import Role
 from entail.teams.projects import Plan, Project
 from entail.teams.report import measure_agreement
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Reject, Write
+from entail.trees.log.acts import Create, Reject, Write
 from entail.trees.log.tree import ROOT
 from entail.trees.store.authors import identity_of
 from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
+from entail.ui.trees.page import open_tree
 from tests.ui.conftest import by, keys, named, new_app, on_tree, opened, said, settled
 from tests.ui.test_sign_in import AUTH
 
@@ -184,6 +186,38 @@ def test_a_comment_is_answered_and_resolved(app: AppTest, shared: Workspace, pro
     assert not page.exception
     (thread,) = shared.comments.threads(str(piece.tree_id), actor="Bo")
     assert thread.resolved_by == "Bo"
+
+
+def test_home_filters_trees_by_the_state_of_their_piece(
+    app: AppTest, shared: Workspace, project: Project
+) -> None:
+    begun = shared.work.next_piece(project.id, actor="Bo")
+    done = submit(shared, project, "Bo", ["rain falls"])
+    own = shared.log.viewed_by("Bo").create(Create(hypothesis="ice floats"), author="Bo")
+    page = by(app, "Bo").run()
+
+    def cards() -> set[str]:
+        trees = {str(begun and begun.tree_id), str(done.tree_id), own}
+        queries = [link.proto.query_string for link in page.get("page_link")]
+        return {tree for tree in trees if any(tree in query for query in queries)}
+
+    assert len(cards()) == 3
+    page.session_state["own_state"] = "submitted"
+    page = page.run()
+    assert cards() == {str(done.tree_id)}
+
+
+def test_a_piece_is_built_over_the_corpus_version_of_its_project(shared: Workspace) -> None:
+    info = shared.corpora.add_corpus(Corpus.of("facts", ["ice is cold"]), author="Ada")
+    project = shared.projects.create("Ice", author="Ada", corpus_id=info.id)
+    shared.projects.add_hypotheses(project.id, ["snow is cold"], actor="Ada")
+    piece = shared.work.next_piece(project.id, actor="Bo")
+    assert piece is not None
+    shared.corpora.add(info.id, ["snow is ice"], author="Ada")
+    for version in (1, 2):
+        shared.projects.change(project.id, actor="Ada", corpus_version=version)
+        page = open_tree(replace(shared, log=shared.log.viewed_by("Bo")), str(piece.tree_id), "tfidf")
+        assert (page.corpus_version, len(page.corpus)) == (version, version)
 
 
 def test_owners_see_the_progress(app: AppTest, shared: Workspace, project: Project) -> None:

@@ -37,7 +37,8 @@ def draw_own(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
     states = shared.work.states(actor=shared.viewer)
     counts = Counter(states[tree.id] for tree in trees if tree.id in states)
     if counts:
-        numbers = {"all": len(trees), **{state: counts[state] for state in STATES if state in counts}}
+        numbers: dict[str, int] = {"all": len(trees)}
+        numbers.update((state, counts[state]) for state in STATES if state in counts)
         picked = pick_view(
             "State",
             list(numbers),
