@@ -145,11 +145,11 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app.session_state["tree"] = tree_id
     app = by(app).switch_page("pages/Trees.py").run()
     app = app.button(key="tool-write").click().run()
-    app.text_area[0].set_value("ice is frozen water")
+    app.text_area(key=f"write-{tree_id}-0").set_value("ice is frozen water")
     writer.execute("BEGIN IMMEDIATE")
     app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
     assert "locked" in errors(app)
-    assert app.text_area[0].value == "ice is frozen water"
+    assert app.text_area(key=f"write-{tree_id}-0").value == "ice is frozen water"
     writer.execute("ROLLBACK")
     next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
     tree = shared.log.history(tree_id).tree
