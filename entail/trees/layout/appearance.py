@@ -35,7 +35,8 @@ SHAPES: Mapping[DrawnKind, Shape] = {
 
 # In pixels; the line height is from one line of text to the next, the padding between text and outline, the
 # inner line between the two of a `double` border; dashes are of the border of a rejected premise, dots of its
-# edge: drawn, left out.
+# edge: drawn, left out. The generic fonts let nothing be fetched.
+FONTS = "system-ui, sans-serif"
 FONT_SIZE, LINE_HEIGHT = 14, 17
 PADDING_X, PADDING_Y = 11, 5
 BORDER_WIDTH, INNER_LINE, CORNER = 1.5, 4, 14
