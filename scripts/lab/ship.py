@@ -39,7 +39,8 @@ class Checked:
 def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
     """Train all stages, write the mean of the last one to `out`, and measure the means of all stages.
 
-    `entail.json` names the recipe, its hash and the digests of its data.
+    A stage that only teaches has no mean: its members are measured. `entail.json` names the recipe, its hash
+    and the digests of its data.
     """
     experiment = laboratory.experiment
     last = laboratory.mean(list(laboratory.arms)[-1])
@@ -55,7 +56,14 @@ def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
     }
     install(model, out, more=more, work=laboratory.work)
     laboratory.log(f"wrote {out}, weights {weights_digest(out)}")
-    runs = {name: laboratory.measure(laboratory.mean(name)) for name in laboratory.arms}
+    arms = laboratory.arms.values()
+    means = {last.arm.name, *(check.over for check in experiment.checks)}
+    means.update(name for arm in arms for name in (arm.initial, *arm.mean_of))
+    runs = {}
+    for arm in arms:
+        only_teaches = arm.name not in means and any(arm.name == other.teachers for other in arms)
+        models = laboratory.models(arm.name) if only_teaches else [laboratory.mean(arm.name)]
+        runs[arm.name] = [laboratory.measure(model) for model in models][-1]
     own = runs[last.arm.name]
     return [
         Checked(

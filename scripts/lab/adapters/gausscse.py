@@ -1,7 +1,8 @@
 """Adapter of GaussCSE: trainings on labelled pairs.
 
 Roles that begin with `train` are joined. The pairs of `dev` choose weights and threshold, and every role that
-begins with `dev` is measured.
+begins with `dev` is measured. The model `length` is a rule: the longer sentence entails the other, and no
+pair is an entailment.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import numpy as np
 
 from entail.data.nli.triplets import nli_triplets
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.evaluation.nli.decisions import evaluate_direction, evaluate_nli
+from entail.evaluation.nli.decisions import direction_pairs, evaluate_direction, evaluate_nli
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.method import GAUSSCSE
 from entail.gausscse.training import train_gausscse
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
+
+LENGTH = "length"
 
 
 def train(work: Work) -> None:
@@ -39,15 +42,22 @@ def train(work: Work) -> None:
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
     """Measure the accuracy of direction, and of entailment by the threshold of dev, on each data set."""
-    encoder = GaussianEncoder(model)
+    encoder = GaussianEncoder(model) if model != LENGTH else None
     measures: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     dev = load_nli(data.path(sets["dev"])).pairs
     for role in sorted(role for role in sets if role.startswith("dev")):
         pairs = load_nli(data.path(sets[role])).pairs
-        for name, evaluation in (
-            ("direction", evaluate_direction(pairs, encoder)),
-            ("accuracy", evaluate_nli(pairs, encoder, dev=dev)),
-        ):
-            right = evaluation.correct.astype(np.float64)
-            measures[f"{name}, {sets[role]}"] = right, np.ones(len(right))
+        if encoder is None:
+            directed, _ = direction_pairs(pairs)
+            answers = {
+                "direction": [len(pair.premise) > len(pair.hypothesis) for pair in directed],
+                "accuracy": [pair.label != "entailment" for pair in pairs],
+            }
+        else:
+            answers = {
+                "direction": evaluate_direction(pairs, encoder).correct.tolist(),
+                "accuracy": evaluate_nli(pairs, encoder, dev=dev).correct.tolist(),
+            }
+        for name, right in answers.items():
+            measures[f"{name}, {sets[role]}"] = np.array(right, dtype=np.float64), np.ones(len(right))
     return measures

@@ -1,11 +1,13 @@
 """Adapter of judges of entailment: trainings on labelled pairs.
 
 Roles that begin with `train` are joined. Of all roles that begin with `dev` together 2,000 pairs choose the
-weights, and figures are taken on the others, for each role.
+weights, and figures are taken on the others, for each role. The model `majority` is a rule: every pair has
+the commonest label of the data set.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,6 +26,8 @@ from lab.data import DataFolder
 CHOOSING = 2000
 """Dev pairs that choose the weights."""
 
+MAJORITY = "majority"
+
 
 def train(work: Work) -> None:
     """Train a judge; pairs of dev are left out of training."""
@@ -39,10 +43,16 @@ def train(work: Work) -> None:
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
     """Measure the accuracy on the dev pairs that did not choose the weights, a measure a role."""
-    judge, measures = NliJudge(model), {}
+    judge = NliJudge(model) if model != MAJORITY else None
+    measures = {}
     for role, pairs in _split(data, sets)[1].items():
-        evaluation = evaluate_judge(pairs, judge)
-        right = (evaluation.probabilities.argmax(axis=1) == evaluation.gold).astype(np.float64)
+        if judge is None:
+            labels = [pair.label for pair in pairs]
+            right = np.array(labels) == Counter(labels).most_common(1)[0][0]
+        else:
+            evaluation = evaluate_judge(pairs, judge)
+            right = evaluation.probabilities.argmax(axis=1) == evaluation.gold
+        right = right.astype(np.float64)
         measures[f"accuracy, {sets[role]}"] = right, np.ones(len(right))
     return measures
 
