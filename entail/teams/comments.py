@@ -78,7 +78,7 @@ class Comments:
         if not 1 <= len(clean) <= LONGEST_COMMENT:
             raise TeamError(f"a comment has 1 to {LONGEST_COMMENT:,} characters", reason="empty")
         with self._database.writing() as connection:
-            _require(connection, tree_id, actor)
+            require_comment(connection, tree_id, actor)
             own = _table.c.tree_id == tree_id
             number = (connection.scalar(sa.select(sa.func.max(_table.c.number)).where(own)) or 0) + 1
             if thread is not None:
@@ -102,7 +102,7 @@ class Comments:
     def resolve(self, tree_id: str, thread: int, *, actor: str, resolved: bool = True) -> None:
         """Resolve a thread, or open it again."""
         with self._database.writing() as connection:
-            _require(connection, tree_id, actor)
+            require_comment(connection, tree_id, actor)
             _find(connection, tree_id, thread)
             own = (_table.c.tree_id == tree_id) & (_table.c.number == thread)
             at, by = (datetime.now(UTC), enter(connection, actor)) if resolved else (None, None)
@@ -164,7 +164,7 @@ def _visible(actor: str) -> sa.ColumnElement[bool]:
     return ~hides(_table.c.tree_id, actor, enforced=is_signed_in(actor))
 
 
-def _require(connection: sa.Connection, tree_id: str, actor: str) -> None:
+def require_comment(connection: sa.Connection, tree_id: str, actor: str) -> None:
     """Refuse an actor who does not see a tree or may not comment on it; keep its comments for oneself."""
     trees, copies = schema.trees.c, schema.copies.c
     hidden = hides(trees.id, actor, enforced=is_signed_in(actor))

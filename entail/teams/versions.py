@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from entail.errors import TeamError
+from entail.teams.comments import require_comment
 from entail.teams.differences import Difference, differences
 from entail.trees.log.acts import Restore
 from entail.trees.log.event_log import TreeLog
@@ -32,7 +33,10 @@ class Version:
 
 
 class Versions:
-    """Versions of the trees of a log; `UnknownTreeError` if the actor does not see a tree."""
+    """Versions of the trees of a log, named by those who may comment.
+
+    Methods raise `UnknownTreeError` if the actor does not see a tree.
+    """
 
     def __init__(self, database: Database, log: TreeLog) -> None:
         self._database, self._log = database, log
@@ -44,6 +48,7 @@ class Versions:
             raise TeamError(f"the name of a version has 1 to {LONGEST_NAME} characters", reason="name")
         self._require_act(tree_id, seq, actor)
         with self._database.writing() as connection:
+            require_comment(connection, tree_id, actor)
             version = Version(clean, seq, enter(connection, actor), datetime.now(UTC))
             own = (_table.c.tree_id == tree_id) & (_table.c.name == clean)
             connection.execute(sa.delete(_table).where(own))

@@ -4,6 +4,7 @@ import pytest
 
 from entail.errors import TeamError, UnknownTreeError
 from entail.teams.comments import Anchor, Comments
+from entail.teams.versions import Versions
 from entail.trees.log.acts import Create
 from tests.teams.conftest import Team
 
@@ -98,6 +99,8 @@ def test_readers_do_not_comment(team: Team, comments: Comments) -> None:
     with pytest.raises(TeamError) as refusal:
         comments.add(tree_id, "hm", actor=rex)
     assert refusal.value.reason == "role"
+    with pytest.raises(TeamError):
+        Versions(team.database, team.log).name(tree_id, "mine", seq=1, actor=rex)
     for actor in (rex, ann):
         with pytest.raises(TeamError):
             team.work.review_queue(project.id, actor=actor)
