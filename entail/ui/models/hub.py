@@ -111,7 +111,7 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
     corpora = {info.id: info for info in shared.corpora.corpora(archived=None)}
     trees = [tree for tree in shared.log.trees() if not tree.example]
     with_trees = [id_ for id_ in corpora if any(tree.corpus_id == id_ for tree in trees)]
-    actor = author or ""
+    actor = shared.viewer
     projects = {project.id: project for project in shared.projects.projects(actor)}
     exportable = [id_ for id_ in projects if allowed(shared.database, actor, "export", id_).allowed]
     if not with_trees and not exportable:
