@@ -1,7 +1,8 @@
 r"""Losses of AE-Enc over cosines of queries and premises.
 
-A loss takes cosines and labels of shape (queries, premises): +1 the premise explains the query, -1 it does
-not, 0 unlabelled. With a frozen premise tower the premises are constants.
+A loss takes cosines and labels of shape (queries, premises): above 0 the premise explains the query, with
+the label as the weight of the pair, -1 it does not, 0 unlabelled. With a frozen premise tower the premises
+are constants.
 
 To add a loss, add its function to `LOSSES`, and its options, if new, to `LossOptions`.
 
@@ -53,7 +54,7 @@ def triplet_margin(similarities: Tensor, labels: Tensor, options: LossOptions) -
     import torch
 
     rows, columns = (labels > 0).nonzero(as_tuple=True)
-    positive = similarities[rows, columns]  # (positives,)
+    positive, weight = similarities[rows, columns], labels[rows, columns]  # (positives,)
     negative = labels[rows] < 0  # (positives, premises)
     gaps = similarities[rows] - positive[:, None] + options.margin
     violated = torch.where(negative, gaps.clamp_min(0), torch.zeros((), dtype=gaps.dtype, device=gaps.device))
@@ -61,16 +62,16 @@ def triplet_margin(similarities: Tensor, labels: Tensor, options: LossOptions) -
     active = ((gaps > 0) & negative).sum() / triplets.clamp_min(1)
     is_mean = options.reduction == "mean"
     over = triplets if is_mean else torch.tensor(similarities.shape[0], device=gaps.device)
-    return violated.sum() / over.clamp_min(1), active
+    return (weight[:, None] * violated).sum() / over.clamp_min(1), active
 
 
 def contrastive(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
     """Return the contrastive loss (SCL), a mean over labelled pairs, and the share of negatives within m."""
     distance, margin = 1 - similarities, options.contrastive_margin
-    positive, negative = labels > 0, labels < 0
-    terms = positive * distance.square() / 2 + negative * (margin - distance).clamp_min(0).square() / 2
+    weight, negative = labels.clamp_min(0), labels < 0
+    terms = weight * distance.square() / 2 + negative * (margin - distance).clamp_min(0).square() / 2
     active = ((distance < margin) & negative).sum() / negative.sum().clamp_min(1)
-    return terms.sum() / (positive | negative).sum().clamp_min(1), active
+    return terms.sum() / (labels != 0).sum().clamp_min(1), active
 
 
 def softmax(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
@@ -86,8 +87,8 @@ def softmax(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple
     rivals = torch.logsumexp(similarities.masked_fill(~negative, float("-inf")) / tau, dim=1)
     has_rival = negative.any(dim=1)[rows]
     rows, columns = rows[has_rival], columns[has_rival]
-    positive = similarities[rows, columns]
-    loss = torch.nn.functional.softplus(rivals[rows] - positive / tau)
+    positive, weight = similarities[rows, columns], labels[rows, columns]
+    loss = weight * torch.nn.functional.softplus(rivals[rows] - positive / tau)
     wrong = ((similarities[rows] > positive[:, None]) & negative[rows]).sum()
     return loss.sum() / max(len(rows), 1), wrong / negative[rows].sum().clamp_min(1)
 

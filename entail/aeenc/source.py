@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge
 
 from entail.errors import JobError, SettingsError
+from entail.statistics.votes import Merging
 from entail.training.fields import check_values
 
 if TYPE_CHECKING:
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree
 
-    DecisionReader = Callable[[str], tuple[Corpus, Judgements]]
-    """Name of a team's corpus -> the corpus and the judgements on it."""
+    Premises = Mapping[str, Iterable[str]]
+    Decisions = tuple[Corpus, Judgements, Premises]
+    DecisionReader = Callable[[str, Merging, int | None], Decisions]
+    """Name of a team's corpus, `votes`, `hold_out` -> the corpus, the judgements, and sentence -> premises of
+    reviewed trees that are held out."""
 
 SAMPLE = {"corpus": "premises.jsonl.gz", "trees": "trees.jsonl.gz", "hold_out": 10}
 """Values of a `TreeSource` for the bundled sample."""
@@ -62,8 +66,16 @@ class TreeSource:
         "Add judged sentences that are not in the corpus; default: with from_log",
     ] = None
     hold_out: Annotated[
-        int | None, Ge(2), "Without dev trees: every n-th of the trees is one, and is not trained on"
+        int | None,
+        Ge(2),
+        "Without dev trees: every n-th of the trees is one, and is not trained on; with from_log every n-th "
+        "of those that a reviewer accepted",
     ] = None
+    votes: Annotated[
+        Merging,
+        "Decisions on which annotators differ: agree leaves them out, majority decides as most did, weighted "
+        "trusts each annotator as far as the others agree",
+    ] = "agree"
 
     def __post_init__(self) -> None:
         if (self.trees is None) == (self.from_log is None):
@@ -98,18 +110,19 @@ class TreeSource:
             names = ("entailment_bank",) if is_sample else ()
             return TrainingData(corpus, original, trees, None, dev, names=names)
         if keep is not None and (keep / _SNAPSHOT).exists():
-            return TrainingData(*_read_snapshot(keep / _SNAPSHOT), dev, names=(TEAM,))
+            corpus, original, judgements, reviewed = _read_snapshot(keep / _SNAPSHOT)
+            return TrainingData(corpus, original, (), judgements, dev or reviewed, names=(TEAM,))
         if decisions is None:
             raise SettingsError(
                 f"expected a reader of decisions with from_log={self.from_log!r}, found none; "
                 "call entail.trees.review.decisions.read_source"
             )
-        stored, judgements = decisions(self.from_log)
+        stored, judgements, reviewed = decisions(self.from_log, self.votes, None if dev else self.hold_out)
         original = self._read_corpus(self.corpus) if self.corpus else stored
         corpus = original if self.extend is False else training_corpus(original, judgements=judgements)
         if keep is not None:
-            _write_snapshot(keep / _SNAPSHOT, corpus, original, judgements)
-        return TrainingData(corpus, original, (), judgements, dev, names=(TEAM,))
+            _write_snapshot(keep / _SNAPSHOT, corpus, original, judgements, reviewed)
+        return TrainingData(corpus, original, (), judgements, dev or _flat_trees(reviewed), names=(TEAM,))
 
     def _read_corpus(self, file: Path) -> Corpus:
         from entail.data.corpora import read_corpus
@@ -137,6 +150,14 @@ def hold_out(
     return training, dev
 
 
+def _flat_trees(premises: Premises) -> tuple[ExplanationTree, ...]:
+    """Return a tree for each sentence that has premises."""
+    from entail.data.records import ExplanationTree
+
+    trees = (ExplanationTree.of_premises(sentence, sentence, own) for sentence, own in premises.items())
+    return tuple(tree for tree in trees if tree.steps)
+
+
 def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingData], ...]:
     """Return the decisions on either half of the sentences, with the other half as dev trees.
 
@@ -144,7 +165,6 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
     was accepted as a premise of the other, as in a tree. None are returned for gold trees, for data with dev
     trees, and for too few sentences to measure (`FEW`).
     """
-    from entail.data.records import ExplanationTree
     from entail.evaluation.retrieval.paired import FEW
 
     judgements, corpus = data.judgements, data.original
@@ -161,14 +181,14 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
         (first if len(first) <= len(second) else second).update(group)
     halves = []
     for trained, measured in ((first, second), (second, first)):
-        trees = (
-            ExplanationTree.of_premises(
-                sentence,
-                sentence,
-                (corpus.texts[at] for premise in premises if (at := corpus.position(premise)) is not None),
-            )
-            for sentence, premises in judgements.accepted.items()
-            if sentence in measured
+        dev = _flat_trees(
+            {
+                sentence: (
+                    corpus.texts[at] for premise in own if (at := corpus.position(premise)) is not None
+                )
+                for sentence, own in judgements.accepted.items()
+                if sentence in measured
+            }
         )
         accepted, rejected = (
             {sentence: premises for sentence, premises in side.items() if sentence in trained}
@@ -176,7 +196,6 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
         )
         roots = tuple(root for root in judgements.roots if root in trained)
         part = replace(judgements, accepted=accepted, rejected=rejected, contradictions=(), roots=roots)
-        dev = tuple(tree for tree in trees if tree.steps)
         halves.append((replace(data, judgements=part), replace(data, judgements=None, dev=dev)))
     counts = [len(measured.dev) for _, measured in halves]
     return tuple(halves) if min(counts) and sum(counts) >= FEW else ()
@@ -198,9 +217,17 @@ class _Snapshot:
     rejected: Mapping[str, tuple[str, ...]]
     contradictions: tuple[tuple[str, str], ...]
     roots: tuple[str, ...]
+    weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    reviewed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def _write_snapshot(file: Path, corpus: Corpus, original: Corpus, judgements: Judgements) -> None:
+def _write_snapshot(
+    file: Path,
+    corpus: Corpus,
+    original: Corpus,
+    judgements: Judgements,
+    reviewed: Premises,
+) -> None:
     from entail.data.writing import write_text
 
     record = {
@@ -210,11 +237,13 @@ def _write_snapshot(file: Path, corpus: Corpus, original: Corpus, judgements: Ju
         "rejected": {query: list(premises) for query, premises in judgements.rejected.items()},
         "contradictions": judgements.contradictions,
         "roots": judgements.roots,
+        "weights": judgements.weights,
+        "reviewed": {sentence: list(premises) for sentence, premises in reviewed.items()},
     }
     write_text(file, json.dumps(record, ensure_ascii=False))
 
 
-def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, tuple[()], Judgements]:
+def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, Judgements, tuple[ExplanationTree, ...]]:
     from entail.data.judgements import Judgements
     from entail.data.reading import MAX_BYTES
     from entail.data.records import Corpus
@@ -231,7 +260,11 @@ def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, tuple[()], Judgements]:
         for side in (record.accepted, record.rejected)
     )
     judgements = Judgements(
-        accepted=accepted, rejected=rejected, contradictions=record.contradictions, roots=record.roots
+        accepted=accepted,
+        rejected=rejected,
+        contradictions=record.contradictions,
+        roots=record.roots,
+        weights=record.weights,
     )
     corpus, original = (Corpus.of(part.name, part.texts) for part in (record.corpus, record.given))
-    return corpus, original, (), judgements
+    return corpus, original, judgements, _flat_trees(record.reviewed)

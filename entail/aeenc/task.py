@@ -76,6 +76,7 @@ class AeencTask(BatchTask):
         if self.config.alpha:
             self._base = torch.from_numpy(self._base_queries(pairs.queries)).to(self.queries.device)
         self._spared = [self._positions(self._never_negative(query)) for query in pairs.queries]
+        self._weights = [self._weights_of(*row) for row in zip(pairs.queries, pairs.positives, strict=True)]
         self._rejected = [self._positions(self.judgements.rejected.get(q, ())) for q in pairs.queries]
 
     def _never_negative(self, query: str) -> Iterator[str]:
@@ -86,6 +87,12 @@ class AeencTask(BatchTask):
         if self.config.spare_equals and self.judgements.closed:
             for text in (query, *accepted):
                 yield from self._equals.get(text.casefold(), ())
+
+    def _weights_of(self, query: str, positives: Ints) -> Tensor:
+        import torch
+
+        weights = self.judgements.weights.get(query, {})
+        return torch.tensor([weights.get(self._texts[at], 1.0) for at in positives.tolist()])
 
     def _positions(self, texts: Iterable[str]) -> Ints:
         return sort_positions({p for text in texts if (p := self.corpus.position(text)) is not None})
@@ -151,7 +158,8 @@ class AeencTask(BatchTask):
         """Return the positions of the candidates of a step, and labels of shape (queries, candidates)."""
         import torch
 
-        labels = torch.zeros((len(batch), len(self.corpus)), dtype=torch.int8)
+        dtype = torch.float32 if self.judgements.weights else torch.int8
+        labels = torch.zeros((len(batch), len(self.corpus)), dtype=dtype)
         for row, i in enumerate(batch):
             labels[row, self.pairs.negatives[i]] = -1
         labels = labels.to(vectors.device)
@@ -159,7 +167,7 @@ class AeencTask(BatchTask):
             self._add_live(batch, vectors, labels)
         for row, i in enumerate(batch):
             labels[row, self._spared[i]] = 0  # a child is never a negative, even if it is in no pair
-            labels[row, self.pairs.positives[i]] = 1
+            labels[row, self.pairs.positives[i]] = self._weights[i].to(labels)
         columns = (labels != 0).any(dim=0).nonzero()[:, 0]
         if self.premises is not None:
             columns = self._draw(labels, columns, seed=int(batch[0]))

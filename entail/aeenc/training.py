@@ -150,7 +150,10 @@ def train_aeenc(
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         bound_to={
             "corpus": corpus.hash[:12],
-            "data": digest([pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots]),
+            "data": digest(
+                [pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots]
+                + ([oracle.weights] if oracle.weights else [])
+            ),
             **{f"teaching of {side}": sentences.digest for side, sentences in teachings.items()},
             "dev": digest([(dev_corpus or corpus).hash, *(tree.pairs for tree in dev)]),
         },

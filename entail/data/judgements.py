@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 
 from entail.data.records import ExplanationTree, gold_children
 from entail.data.text import fold
+from entail.statistics.votes import Merging, merge
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """Judgement on one premise as explanation of a query (the text of a parent)."""
+    """Judgement of an author on one premise as explanation of a query (the text of a parent)."""
 
     query: str
     premise: str
     accepted: bool
+    author: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class Judgements:
         rejected: Query -> premises that do not; of no meaning where `closed`.
         closed: Whether every other premise does not explain a known query, as in gold trees; what authors
             neither accepted nor rejected is unknown.
-        contradictions: Pairs that were judged both ways, and are left out.
+        contradictions: Pairs that were judged both ways without a decision, and are left out.
         roots: Queries that are hypotheses.
+        weights: Query -> certainty of accepted premises, above 0 and at most 1; 1 for all others.
     """
 
     accepted: Mapping[str, Mapping[str, None]]
@@ -36,6 +39,7 @@ class Judgements:
     closed: bool = False
     contradictions: tuple[tuple[str, str], ...] = ()
     roots: tuple[str, ...] = ()
+    weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of_trees(cls, trees: Iterable[ExplanationTree]) -> Judgements:
@@ -45,24 +49,33 @@ class Judgements:
         return cls(accepted=gold_children(trees), closed=True, roots=tuple(roots))
 
     @classmethod
-    def of_pairs(cls, pairs: Iterable[JudgedPair], *, roots: Iterable[str] = ()) -> Judgements:
-        """Let authors judge; a pair that was judged both ways is neither.
+    def of_pairs(
+        cls, pairs: Iterable[JudgedPair], *, roots: Iterable[str] = (), merging: Merging = "agree"
+    ) -> Judgements:
+        """Let authors judge; a pair that was judged both ways is neither, or what `merging` makes of it.
 
         >>> said = [JudgedPair("q", "a", True), JudgedPair("q", "b", False)]
         >>> judgements = Judgements.of_pairs(said)
         >>> [judgements.explains("q", p) for p in ("a", "b", "never looked at")]
         [True, False, None]
         """
+        ballots: dict[tuple[str, str], dict[tuple[str, bool], None]] = {}
+        for pair in pairs:
+            cast = ballots.setdefault((fold(pair.query), fold(pair.premise)), {})
+            cast[pair.author, pair.accepted] = None
         accepted: dict[str, dict[str, None]] = {}
         rejected: dict[str, dict[str, None]] = {}
-        for pair in pairs:
-            side = accepted if pair.accepted else rejected
-            side.setdefault(fold(pair.query), {})[fold(pair.premise)] = None
-        both = tuple((q, p) for q, texts in accepted.items() for p in texts if p in rejected.get(q, {}))
-        for query, premise in both:
-            del accepted[query][premise], rejected[query][premise]
-        yes, no = ({q: texts for q, texts in side.items() if texts} for side in (accepted, rejected))
-        return cls(yes, no, contradictions=both, roots=tuple(dict.fromkeys(map(fold, roots))))
+        weights: dict[str, dict[str, float]] = {}
+        both: list[tuple[str, str]] = []
+        for (query, premise), certainty in merge(ballots, merging).items():
+            if not certainty:
+                both.append((query, premise))
+                continue
+            (accepted if certainty > 0 else rejected).setdefault(query, {})[premise] = None
+            if 0 < certainty < 1:
+                weights.setdefault(query, {})[premise] = certainty
+        named = tuple(dict.fromkeys(map(fold, roots)))
+        return cls(accepted, rejected, contradictions=tuple(both), roots=named, weights=weights)
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -102,6 +102,23 @@ def test_what_authors_did_not_reject_is_no_negative() -> None:
     assert labels_of(aeenc_task, 0) == [{"child": 1, "far": -1}]
 
 
+def test_a_positive_weighs_as_it_is_certain() -> None:
+    judgements = replace(closed(q=("child", "far")), weights={"q": {"far": 0.25}})
+    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), live_k=5)
+    batch = np.array([0])
+    columns, labels = aeenc_task._candidates(batch, torch.from_numpy(unit(["q"])))
+    assert dict(zip((FACTS.texts[int(c)] for c in columns), labels[0].tolist(), strict=True)) == {
+        **{"near": -1, "other": -1},
+        **{"child": 1, "far": 0.25},
+    }
+    sure, doubtful = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.25, -1.0]])
+    similarities = torch.tensor([[0.5, 0.5]])
+    options = LossOptions(contrastive_margin=0.5)
+    for loss in LOSSES.values():
+        whole, part = (loss(similarities, labels, options)[0].item() for labels in (sure, doubtful))
+        assert part == pytest.approx(whole / 4)
+
+
 def test_what_was_judged_both_ways_is_no_negative() -> None:
     judgements = replace(closed(q=("child",)), contradictions=(("q", "near"), ("other", "far")))
     aeenc_task = task(judgements, pairs(q="child"), live_k=7)

@@ -78,7 +78,7 @@ def worker(place: Path) -> Any:
 def snapshot(place: Path) -> Any:
     corpus = Corpus.of("sky", ["a", "b"])
     judged = Judgements(accepted={"h": {"a": None}}, rejected={"h": {"b": None}}, roots=("h",))
-    return TreeSource(from_log="sky").read(keep=place.parent, decisions=lambda _: (corpus, judged))
+    return TreeSource(from_log="sky").read(keep=place.parent, decisions=lambda *_: (corpus, judged, {}))
 
 
 def written(write: Callable[[Path], Any]) -> Callable[[Path], str]:

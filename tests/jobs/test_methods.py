@@ -13,7 +13,7 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC, preview
 from entail.aeenc.source import TrainingData, TreeSource, hold_out
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus
+from entail.data.records import Corpus, ExplanationTree
 from entail.errors import JobError, SettingsError
 from entail.training import method
 from entail.training.cards.sources import TEAM
@@ -159,14 +159,19 @@ def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
         roots=["q"],
     )
     corpus = Corpus.of("sky", ["a", "b"])
-    decisions = iter([(corpus, judgements)])
+    judgements = replace(judgements, weights={"q": {"a": 0.5}})
+    reviewed = (ExplanationTree.of_premises("h", "h", ["a"]),)
+    decisions = iter([(corpus, judgements, {"h": {"a": None}})])
     tree_source = TreeSource(from_log="sky")
-    first, again = (tree_source.read(keep=tmp_path, decisions=lambda _: next(decisions)) for _ in range(2))
-    assert (
-        again
-        == first
-        == TrainingData(Corpus.of("sky", ["a", "b", "d"]), corpus, (), judgements, (), names=(TEAM,))
-    )
+    first, again = (tree_source.read(keep=tmp_path, decisions=lambda *_: next(decisions)) for _ in range(2))
+    extended = Corpus.of("sky", ["a", "b", "d"])
+    assert again == first == TrainingData(extended, corpus, (), judgements, reviewed, names=(TEAM,))
+    file = tmp_path / "decisions.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    earlier = {name: value for name, value in record.items() if name not in ("weights", "reviewed")}
+    file.write_text(json.dumps(earlier), encoding="utf-8")
+    older = tree_source.read(keep=tmp_path)
+    assert (older.judgements, older.dev) == (replace(judgements, weights={}), ())
     (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
     with pytest.raises(JobError, match="submit the job again"):
         tree_source.read(keep=tmp_path)

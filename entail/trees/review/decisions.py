@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from itertools import chain, count
@@ -13,25 +13,54 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import sqlalchemy as sa
+
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.data.text import count_of
 from entail.errors import TrainingError
 from entail.index.factory import is_reserved
 from entail.progress import ProgressCallback
+from entail.statistics.votes import Merging
 from entail.training.method import Source
 from entail.trees.log.event_log import TreeLog, TreeSummary
-from entail.trees.log.tree import ROOT, Tree
+from entail.trees.log.tree import Tree
+from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import open_database
+from entail.trees.store.database import Database, open_database
 
 
-def read_decisions(name: str) -> tuple[Corpus, Judgements]:
-    """Return a corpus of the app, by name or id, with the judgements of all trees over it."""
+def read_decisions(
+    name: str, merging: Merging = "agree", hold_out: int | None = None
+) -> tuple[Corpus, Judgements, Mapping[str, Mapping[str, None]]]:
+    """Return a corpus of the app, by name or id, with the judgements of all trees over it.
+
+    With `hold_out` every n-th tree that a reviewer accepted is held out: the premises of its sentences are
+    returned apart, and no tree of its hypothesis judges.
+    """
     with closing(open_database()) as database:
-        store = CorpusStore(database)
+        store, log = CorpusStore(database), TreeLog(database)
         info = store.find(name)
-        return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
+        reviewed = _reviewed(database, log, info.id)[hold_out - 1 :: hold_out] if hold_out else []
+        hypotheses = {tree.root.folded for tree in reviewed}
+        judgements = judgements_of(log, corpus_id=info.id, merging=merging, without=hypotheses)
+        edges = Judgements.of_pairs(chain.from_iterable(map(_edges, reviewed)))
+        return store.corpus(info.id), judgements, edges.accepted
+
+
+def _reviewed(database: Database, log: TreeLog, corpus_id: str) -> list[Tree]:
+    """Return the accepted tree of each hypothesis: the agreed one, or else the first copy."""
+    pieces, copies = schema.pieces.c, schema.copies.c
+    names = ("project_id", "number", "copy", "annotator")
+    same = sa.and_(*(copies[name] == pieces[name] for name in names))
+    query = sa.select(copies.tree_id).where(same, pieces.state == "accepted")
+    with database.reading() as connection:
+        ids = list(connection.scalars(query.order_by(*(pieces[name] for name in names[:3]))))
+    public = {summary.id for summary in _own_trees(log, corpus_id)}
+    trees: dict[str, Tree] = {}
+    for _, history in log.viewed_by(None).histories([tree_id for tree_id in ids if tree_id in public]):
+        trees.setdefault(history.tree.root.folded, history.tree)
+    return list(trees.values())
 
 
 def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:
@@ -41,18 +70,26 @@ def read_source(source: Source, *, keep: Path | None = None, progress: ProgressC
     return source.read(keep=keep, **{name: value for name, value in offered.items() if name in accepted})
 
 
-def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
+def judgements_of(
+    log: TreeLog,
+    *,
+    corpus_id: str | None = None,
+    merging: Merging = "agree",
+    without: Collection[str] = (),
+) -> Judgements:
     """Return the judgements of all own trees, over one corpus or all; archived trees count, examples do not.
 
     All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
     ones and those of `finish`, but not those of hits for the author's own words. Unseen candidates count as
-    neither, nor do pairs that are judged both ways.
+    neither, nor do pairs that are judged both ways, but for what `merging` makes of them. Trees of the
+    hypotheses `without`, folded, do not count.
     """
     ids = (summary.id for summary in _own_trees(log, corpus_id))
     log = log.viewed_by(None)
     trees = [(tree_id, history.tree) for tree_id, history in log.histories(ids)]
+    trees = [(tree_id, tree) for tree_id, tree in trees if tree.root.folded not in without]
     pairs = chain.from_iterable(_pairs_of(log, tree_id, tree) for tree_id, tree in trees)
-    return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for _, tree in trees))
+    return Judgements.of_pairs(pairs, roots=(tree.root.text for _, tree in trees), merging=merging)
 
 
 def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
@@ -62,14 +99,18 @@ def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
 
 def _pairs_of(log: TreeLog, tree_id: str, tree: Tree) -> Iterator[JudgedPair]:
     """Yield the judged pairs of a tree: its edges, then its rejections, contradictions included."""
-    for node in tree.nodes.values():
-        for child in node.children:
-            yield JudgedPair(node.text, tree.nodes[child].text, True)
+    yield from _edges(tree)
     rejections = [judgement for judgement in tree.judgements.values() if not judgement.accepted]
     evidence = log.evidence(tree_id) if rejections else {}
     for judgement in rejections:
         if judgement.seq not in evidence or not evidence[judgement.seq].own_words:
-            yield JudgedPair(judgement.query, judgement.premise.text, False)
+            yield JudgedPair(judgement.query, judgement.premise.text, False, judgement.author)
+
+
+def _edges(tree: Tree) -> Iterator[JudgedPair]:
+    for node in tree.nodes.values():
+        for child in map(tree.nodes.__getitem__, node.children):
+            yield JudgedPair(node.text, child.text, True, child.author)
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")

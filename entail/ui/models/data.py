@@ -161,7 +161,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
     )
     if missing := describe_missing(count):
         st.warning(f"Too few decisions for good results. {missing}", icon=":material/hourglass_empty:")
-    fields = [field for field in method.source_fields if field.name in ("dev", "extend")]
+    fields = [f for f in method.source_fields if f.name in ("dev", "extend", "votes", "hold_out")]
     offers = {"dev": _tree_offers(info.name)}
     values = _draw_source(method, fields, key=f"data-log-{method.name}", offers=offers)
     return DataChoice(
@@ -172,7 +172,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
 def _draw_reference(shared: Workspace, method: Method) -> DataChoice | None:
     stored = {info.name: partial(_store_corpus, shared, info) for info in shared.corpora.corpora()}
     trees = _tree_offers(SAMPLE_NAME)
-    fields = [field for field in method.source_fields if field.name not in ("from_log", "hold_out")]
+    fields = [f for f in method.source_fields if f.name not in ("from_log", "hold_out", "votes")]
     offers = {"corpus": stored | _data_files(), "trees": trees, "dev": trees}
     values = _draw_source(method, fields, key=f"data-reference-{method.name}", offers=offers)
     corpus, trees_file = values.get("corpus"), values.get("trees")
