@@ -110,8 +110,7 @@ class TreeSource:
             names = ("entailment_bank",) if is_sample else ()
             return TrainingData(corpus, original, trees, None, dev, names=names)
         if keep is not None and (keep / _SNAPSHOT).exists():
-            corpus, original, judgements, reviewed = _read_snapshot(keep / _SNAPSHOT)
-            return TrainingData(corpus, original, (), judgements, dev or reviewed, names=(TEAM,))
+            return _read_snapshot(keep / _SNAPSHOT, dev)
         if decisions is None:
             raise SettingsError(
                 f"expected a reader of decisions with from_log={self.from_log!r}, found none; "
@@ -243,11 +242,12 @@ def _write_snapshot(
     write_text(file, json.dumps(record, ensure_ascii=False))
 
 
-def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, Judgements, tuple[ExplanationTree, ...]]:
+def _read_snapshot(file: Path, dev: tuple[ExplanationTree, ...]) -> TrainingData:
     from entail.data.judgements import Judgements
     from entail.data.reading import MAX_BYTES
     from entail.data.records import Corpus
     from entail.data.stored import read_json
+    from entail.training.cards.sources import TEAM
 
     # As large as its corpora, which may have been uploaded.
     record = read_json(
@@ -267,4 +267,5 @@ def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, Judgements, tuple[Explan
         weights=record.weights,
     )
     corpus, original = (Corpus.of(part.name, part.texts) for part in (record.corpus, record.given))
-    return corpus, original, judgements, _flat_trees(record.reviewed)
+    dev = dev or _flat_trees(record.reviewed)
+    return TrainingData(corpus, original, (), judgements, dev, names=(TEAM,))

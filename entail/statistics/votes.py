@@ -9,7 +9,9 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+Floats, Numbers = NDArray[np.float64], NDArray[np.int64]
 Item = TypeVar("Item", bound=Hashable)
 Ballots = Mapping[Item, Collection[tuple[str, bool]]]
 """Item -> judges and their votes; a judge who voted both ways stands there twice."""
@@ -60,12 +62,13 @@ def weighted(ballots: Ballots[Item]) -> dict[Item, float]:
     return dict(zip(ballots, (2 * probability - 1).tolist(), strict=True))
 
 
-def _rates(weight: np.ndarray, judge: np.ndarray, vote: np.ndarray, judges: int) -> np.ndarray:
+def _rates(weight: Floats, judge: Numbers, vote: Numbers, judges: int) -> Floats:
     """Return each judge's share of yes among weighted items, drawn towards that of all judges."""
     mean = (weight * vote).sum() / max(weight.sum(), 1e-9)
     yes = np.bincount(judge, weights=weight * vote, minlength=judges) + _PRIOR * mean
-    rates: np.ndarray = yes / (np.bincount(judge, weights=weight, minlength=judges) + _PRIOR)
-    return np.clip(rates, 1e-3, 1 - 1e-3)
+    number = np.bincount(judge, weights=weight, minlength=judges) + _PRIOR
+    rates: Floats = np.clip(yes / number, 1e-3, 1 - 1e-3)
+    return rates
 
 
 def _shares(ballots: Ballots[Item]) -> dict[Item, float]:

@@ -152,19 +152,21 @@ def take_whole(agreed: Tree, copy: Tree) -> list[Act]:
     acts: list[Act] = []
 
     def do(*following: Act) -> Tree:
-        builder, seq = TreeBuilder(agreed), agreed.seq + len(acts)
-        for number, act in enumerate(following, start=1):
-            builder.apply(act, seq=seq + number, author="")
+        builder = TreeBuilder(agreed)
+        for seq, act in enumerate(following, start=agreed.seq + 1):
+            builder.apply(act, seq=seq, author="")
         acts.extend(following)
-        return builder.freeze(seq=agreed.seq)
+        return builder.freeze(seq=agreed.seq + len(following))
 
     theirs = Leaves(copy)
     clades = {theirs.of[node.id] for node in theirs.conclusions}
     while foreign := next(_foreign(Leaves(agreed), theirs.all, clades), None):
         agreed = do(foreign)
-    for _ in range(2 * len(copy.nodes)):
-        if rest := differences(agreed, [copy]):
-            agreed = do(*rest[0].acts)
+    # A conclusion that stands twice in the copy stays a difference, however often it is taken.
+    taken: set[str] = set()
+    while rest := [row for row in differences(agreed, [copy]) if row.key not in taken]:
+        taken.add(rest[0].key)
+        agreed = do(*rest[0].acts)
     return acts
 
 

@@ -171,6 +171,15 @@ def test_a_whole_copy_takes_the_place_of_the_agreed_tree(
     assert not differences(result, trees[1:])
 
 
+def test_taking_a_copy_with_a_conclusion_twice_ends() -> None:
+    touch: Nested = (("a", "b", "c"), "m", "t")
+    copy = tree_of(("hot", touch), ("cold", touch))
+    agreed = tree_of("t", (("a", "b", "c"), "m"), "cold")
+    acts = take_whole(agreed, copy)
+    assert Leaves(applied(agreed, acts)).all == Leaves(copy).all
+    assert len(acts) < 2 * len(copy.nodes)
+
+
 @settings(max_examples=60, deadline=None)
 @given(nested("abcd"), nested("abce"), nested("abf"))
 def test_copies_that_use_a_premise_twice_agree_with_themselves(
