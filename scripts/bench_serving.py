@@ -16,7 +16,6 @@ import http.client
 import itertools
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from app_browser import ROOT, start, stop
 from bench_index import mixtures
 
 from entail.data.bundled import sample_corpus
@@ -42,7 +42,6 @@ from entail.results import write_result
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
-ROOT = Path(__file__).parent.parent
 METRICS = {"retrieval": "inner_product", "direction": "gaussian"}
 WORDS = ("water", "plant", "animal", "sun", "earth", "energy", "light", "heat", "food", "air", "rock", "ice")
 SEARCH = {"corpus": "bench", "k": 10}
@@ -89,7 +88,9 @@ def main() -> None:
         os.environ["ENTAIL_DATA_DIR"] = scratch
         prepare(options.premises, set(options.kinds))
         for name, workers, batch, clients in servers:
-            server, port = start(workers, batch)
+            command = (sys.executable, "-c", SERVER, "{port}", str(workers), str(batch))
+            server, url = start(Path(scratch), command=command, health="/health/ready")
+            port = int(url.rpartition(":")[2])
             try:
                 for kind in options.kinds:
                     # Several for each process, which builds its index.
@@ -100,8 +101,7 @@ def main() -> None:
                     figures.setdefault(kind, {})[name] = result
                     print(kind, name, result, flush=True)
             finally:
-                server.terminate()
-                server.wait(timeout=60)
+                stop(server)
     figures["published_by_others"] = PUBLISHED
     write_result(options.out, figures=figures, command=sys.argv, seed=0, started=started)
 
@@ -124,29 +124,6 @@ def prepare(count: int, kinds: set[str]) -> None:
             part = corpus.numbers[start : start + len(rows)]
             write_segment(folder, part, rows, revision=encoder.premise_revision, metric=METRICS[task])
             start += len(rows)
-
-
-def start(workers: int, batch: int) -> tuple[subprocess.Popen[bytes], int]:
-    """Start a server and return it once it is ready."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    arguments = [str(port), str(workers), str(batch)]
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
-    server = subprocess.Popen([sys.executable, "-c", SERVER, *arguments], cwd=ROOT, env=environment)
-    for _ in range(600):
-        time.sleep(0.5)
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/health/ready")
-            if connection.getresponse().status == 200:
-                return server, port
-        except OSError:
-            continue
-        finally:
-            connection.close()
-    server.terminate()
-    sys.exit("the server did not become ready")
 
 
 def ask(port: int, kind: str, clients: int, seconds: float, texts: Iterator[str]) -> dict[str, float]:
