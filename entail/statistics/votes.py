@@ -11,7 +11,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats, Numbers = NDArray[np.float64], NDArray[np.int64]
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 Item = TypeVar("Item", bound=Hashable)
 Ballots = Mapping[Item, Collection[tuple[str, bool]]]
 """Item -> judges and their votes; a judge who voted both ways stands there twice."""

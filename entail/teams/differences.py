@@ -163,9 +163,9 @@ def take_whole(agreed: Tree, copy: Tree) -> list[Act]:
     while foreign := next(_foreign(Leaves(agreed), theirs.all, clades), None):
         agreed = do(foreign)
     # A conclusion that stands twice in the copy stays a difference, however often it is taken.
-    taken: set[str] = set()
-    while rest := [row for row in differences(agreed, [copy]) if row.key not in taken]:
-        taken.add(rest[0].key)
+    done: set[str] = set()
+    while rest := [row for row in differences(agreed, [copy]) if row.key not in done]:
+        done.add(rest[0].key)
         agreed = do(*rest[0].acts)
     return acts
 

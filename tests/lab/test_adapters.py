@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lab.adapters import Work, load_adapter
+from lab.annotators import RATES, judge, merge
 from lab.data import DataFolder
 from lab.errors import LabError
 
+from entail.data.records import gold_children
+from entail.index.factory import retriever
 from tests.arcf.conftest import release, world  # noqa: F401 - fixtures
 from tests.tuning.conftest import passages_and_questions, squad  # noqa: F401 - fixtures
 
@@ -175,6 +178,38 @@ def test_two_towers_are_held_to_another_domain(data: DataFolder, tmp_path: Path)
     about = json.loads((tmp_path / "held" / "entail.json").read_text(encoding="utf-8"))
     assert about["towers"] == "dual"
     assert about["trained_on"]["data"] == ["squad-train", "train"]
+
+
+def test_annotators_err_at_their_rates_and_teach(data: DataFolder, tmp_path: Path) -> None:
+    corpus, trees = data.corpus("corpus"), data.trees("train")
+    pairs = judge(corpus, trees * 60, retriever("bm25", corpus), seed=0)
+    gold = gold_children(trees)
+    missed: dict[str, list[bool]] = {}
+    for pair in pairs:
+        if pair.premise in gold[pair.query]:
+            missed.setdefault(pair.author, []).append(not pair.accepted)
+    assert [np.mean(missed[str(at)]) for at in range(len(RATES))] == pytest.approx(RATES, abs=0.08)
+    errors = {}
+    for merging in ("any", "majority", "weighted", "reference"):
+        accepted = merge(judge(corpus, trees, retriever("bm25", corpus), seed=0), trees, merging).accepted
+        errors[merging] = sum(p not in gold[query] for query, own in accepted.items() for p in own)
+    assert errors["any"] >= errors["majority"] >= errors["reference"] == 0
+    started = work(data, tmp_path / "one", {"corpus": "corpus", "train": "train"}, complete=True, live_k=5)
+    load_adapter("aeenc").train(replace(started, extra={"trees": 4, "merging": "weighted"}))
+    assert (tmp_path / "one" / "entail.json").is_file()
+
+
+def test_curation_counts_acts(data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = load_adapter("curation")
+    monkeypatch.setattr("lab.adapters.curation.NOISE", (0.0, 0.3))
+    ways = ("differences", "every difference", "copy", "copy, differences")
+    acts = {}
+    for way in ways:
+        for name, (values, weights) in adapter.measure(way, data, {"trees": "train"}, cache=tmp_path).items():
+            acts[way, name.split()[2]] = float((values * weights).sum())
+    assert [acts[way, "0%"] for way in ways] == [0, 0, 5, 5], "a copy is one act a tree"
+    assert 0 < acts["differences", "30%"] <= acts["every difference", "30%"]
+    assert 5 < acts["copy, differences", "30%"] <= acts["copy", "30%"]
 
 
 def test_what_no_method_has_is_refused(data: DataFolder, tmp_path: Path) -> None:

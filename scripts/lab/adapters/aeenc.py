@@ -3,6 +3,8 @@
 Keys of `extra`, for a training with teachers: `variations` of every training query; `replayed`, so many
 questions of `replay` are held to `replay_teacher`. With `replay_alone` no teacher is needed: the tower of
 queries is held to it on these, and one of premises on parts of their paragraphs.
+
+Or `trees`, so many evenly from `train`, that simulated annotators judge, and `merging` of what they say.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from entail.aeenc.method import AEENC
+from entail.aeenc.pairs import training_corpus
 from entail.aeenc.training import train_aeenc
 from entail.data.passages.files import read_passages, read_questions
 from entail.data.records import gold_children
@@ -26,6 +29,8 @@ from entail.statistics.ranking import query_values
 from entail.training.distillation import Teaching, teach
 from entail.training.method import Run
 from lab.adapters import Measures, Work
+from lab.adapters.dpr import take_evenly
+from lab.annotators import judge, merge
 from lab.data import DataFolder
 from lab.errors import LabError
 
@@ -40,7 +45,10 @@ PART = (20, 60)
 
 
 def train(work: Work) -> None:
-    """Train an encoder on the trees of `train` over the premises of `corpus`."""
+    """Train an encoder on the trees of `train` over the premises of `corpus`, or on judgements of them."""
+    if "merging" in work.extra:
+        _train_on_judgements(work)
+        return
     of_queries, of_premises = _teachings(work)
     train_aeenc(
         work.data.corpus(work.sets["corpus"]),
@@ -54,6 +62,20 @@ def train(work: Work) -> None:
             data=sorted({work.sets[role].split("/")[0] for role in ("train", "replay") if role in work.sets}),
             out=work.out,
         ),
+    )
+
+
+def _train_on_judgements(work: Work) -> None:
+    config, corpus = work.config(AEENC), work.data.corpus(work.sets["corpus"])
+    trees = take_evenly(work.data.trees(work.sets["train"]), work.extra["trees"])
+    index = retriever(config.base, corpus, cache_dir=work.cache / "vectors")
+    judgements = merge(judge(corpus, trees, index, seed=work.seed), trees, work.extra["merging"])
+    train_aeenc(
+        training_corpus(corpus, judgements=judgements),
+        config,
+        judgements=judgements,
+        cache_dir=work.cache / "vectors",
+        run=Run(data=["entailment_bank"], out=work.out),
     )
 
 

@@ -60,7 +60,7 @@ def spoil(tree: Tree, noise: float, pool: Sequence[str], draw: np.random.Generat
         if draw.random() < noise:
             tree = do(tree, Remove(node=node.id, keep_premises=bool(node.children)))
             if not node.children and draw.random() < 0.5:
-                parent = node.parent if node.parent in tree.nodes else ROOT
+                parent = node.parent if node.parent and node.parent in tree.nodes else ROOT
                 tree = do(tree, Accept(node=parent, premise=Premise(str(draw.choice(pool)))))
     return tree
 
@@ -73,10 +73,10 @@ def count_acts(model: str, reference: Tree, copies: Sequence[Tree]) -> int:
     distance = len(take_whole(tree, reference))
     left: set[str] = set()
     while model != "copy" and (rest := [row for row in differences(tree, copies) if row.key not in left]):
-        taken = do(tree, *rest[0].acts)
-        after = len(take_whole(taken, reference))
+        better = do(tree, *rest[0].acts)
+        after = len(take_whole(better, reference))
         if after < distance:
-            tree, distance, acts = taken, after, acts + 1
+            tree, distance, acts = better, after, acts + 1
         else:
             left.add(rest[0].key)
     return acts + distance + (len(left) if model == "every difference" else 0)
