@@ -253,8 +253,11 @@ def test_decisions_of_the_team_begin_with_gentle_settings_at_the_active_retrieve
     assert named(app.number_input, "Learning rate").value == 2e-4
     assert named(app.number_input, "Epochs").value == 10
     assert named(app.text_input, "Model name").value == "team-sky-1"
+    named(app.number_input, "Hold out").set_value(3)
+    named(app.selectbox, "Votes").set_value("weighted").run()
     job = submitted(app)
-    assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
+    assert job.spec.source.items() >= {"from_log": info.id, "votes": "weighted", "hold_out": 3}.items()
+    assert job.spec.about == "the decisions on sky"
     assert job.spec.config["complete"]
     assert job.spec.config["initial"] == "", "a whole model ranks the corpus"
     trained("mine")

@@ -39,6 +39,7 @@ _CHOICES: Mapping[object, str] = {
     **{None: "default", True: "yes", False: "no"},
     **{"ent": "entailed", "ent+con": "entailed, contradicted", "ent+rev": "entailed, reversed"},
     "ent+con+rev": "entailed, contradicted, reversed",
+    **{"agree": "where all agree", "majority": "by majority", "weighted": "weighted by agreement"},
 }
 """Words for choices that would not say what they are."""
 
