@@ -36,6 +36,16 @@ PARTS = ("fit", "held")
 """Endings such as `entailment_bank/train#fit`: without every tenth tree, to choose settings on the others."""
 
 
+def source_of(name: str) -> str:
+    """Return the name by which model cards know the source of a data set.
+
+    >>> source_of("mnli/train"), source_of("squad/dev")
+    ('multinli', 'squad')
+    """
+    folder = name.partition("/")[0]
+    return "multinli" if folder == "mnli" else folder
+
+
 class DataFolder:
     """Data sets below one folder, some at paths of their own.
 

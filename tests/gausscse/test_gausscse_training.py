@@ -153,7 +153,9 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
 def test_the_defaults_are_the_recipe_of_the_packaged_model() -> None:
     models = Path(__file__).parents[2] / "models"
     record = json.loads((models / "gausscse-minilm" / "entail.json").read_text(encoding="utf-8"))["config"]
-    differing = {name for name, value in asdict(GausscseConfig()).items() if value != record[name]}
+    defaults = asdict(GausscseConfig()).items()
+    chosen_later = (None, "auto")  # the rate by what is tuned, the precision by the machine
+    differing = {name for name, value in defaults if value not in (record[name], *chosen_later)}
     assert differing <= {"teachers", "seed"}
 
 

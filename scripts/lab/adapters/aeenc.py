@@ -31,7 +31,7 @@ from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.adapters.dpr import take_evenly
 from lab.annotators import judge, merge
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 from lab.errors import LabError
 
 RANKING_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@50")
@@ -59,7 +59,7 @@ def train(work: Work) -> None:
         premise_teaching=of_premises,
         cache_dir=work.cache / "vectors",
         run=Run(
-            data=sorted({work.sets[role].split("/")[0] for role in ("train", "replay") if role in work.sets}),
+            data=sorted({source_of(work.sets[role]) for role in ("train", "replay") if role in work.sets}),
             out=work.out,
         ),
     )

@@ -23,7 +23,7 @@ from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_m
 from entail.tuning.method import DPR
 from entail.tuning.training import train_dpr, train_tuning
 from lab.adapters import Measures, Work
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 from lab.errors import LabError
 
 
@@ -37,7 +37,7 @@ def train(work: Work) -> None:
     store = open_store(work.data, work.sets, work.cache)
     examples = examples_of(store, take_evenly(questions, extra["questions"] or None))
     examples = with_missing_negatives(examples, depth=config.depth)
-    data = {work.sets["train"].split("/")[0]}
+    data = {source_of(work.sets["train"])}
     if extra["first"]:
         first = work.out.with_name(f"{work.out.name}-first")
         data |= _train_first(work, examples, first, seed=config.seed, count=extra["pairs"])
@@ -53,7 +53,7 @@ def _train_first(work: Work, examples: Examples, out: Path, *, seed: int, count:
         pairs = [pair for name in names for pair in load_nli(work.data.path(name)).pairs]
         entailments = take_evenly([pair for pair in pairs if pair.label == "entailment"], count)
         train_tuning(entailed_pairs(examples, entailments, words=config.words), config, run=Run(out=out))
-    return {name.split("/")[0] for name in names}
+    return {source_of(name) for name in names}
 
 
 def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from entail.gausscse.method import GAUSSCSE
 from entail.gausscse.training import train_gausscse
 from entail.training.method import Run
 from lab.adapters import Measures, Work
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 
 LENGTH = "length"
 
@@ -36,7 +36,7 @@ def train(work: Work) -> None:
         nli_triplets(pair for name in names for pair in load_nli(work.data.path(name)).pairs),
         config,
         dev=load_nli(work.data.path(work.sets["dev"])).pairs,
-        run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
+        run=Run(data=sorted({source_of(name) for name in names}), out=work.out),
     )
 
 

@@ -21,7 +21,7 @@ from entail.judge.training import train_judge
 from entail.training.method import Run
 from entail.training.run import sample_rows
 from lab.adapters import Measures, Work
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 
 CHOOSING = 2000
 """Dev pairs that choose the weights."""
@@ -37,7 +37,7 @@ def train(work: Work) -> None:
         [pair for name in names for pair in load_nli(work.data.path(name)).pairs],
         work.config(JUDGE),
         dev=choosing,
-        run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
+        run=Run(data=sorted({source_of(name) for name in names}), out=work.out),
     )
 
 

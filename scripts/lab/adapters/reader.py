@@ -19,14 +19,14 @@ from entail.training.adapters.averaging import average_adapters
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.adapters.dpr import take_evenly
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 
 
 def train(work: Work) -> None:
     """Train a reader."""
     name = work.sets["train"]
     questions = take_evenly(list(read_marked(work.data.path(name))), work.extra.get("questions") or None)
-    train_reader(questions, work.config(READER), run=Run(data=[name.split("/")[0]], out=work.out))
+    train_reader(questions, work.config(READER), run=Run(data=[source_of(name)], out=work.out))
 
 
 def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:

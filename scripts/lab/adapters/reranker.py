@@ -16,7 +16,7 @@ from entail.index.factory import rerank, retriever
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.adapters.aeenc import measure_premises
-from lab.data import DataFolder
+from lab.data import DataFolder, source_of
 
 
 def train(work: Work) -> None:
@@ -27,7 +27,7 @@ def train(work: Work) -> None:
         config,
         retriever(config.retriever, corpus, cache_dir=work.cache / "vectors"),
         trees=work.data.trees(work.sets["train"]),
-        run=Run(data=[work.sets["train"].split("/")[0]], out=work.out),
+        run=Run(data=[source_of(work.sets["train"])], out=work.out),
     )
 
 
