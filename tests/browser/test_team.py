@@ -1,8 +1,6 @@
 """A project of three people who sign in, from a file of hypotheses to an agreed tree, in a real Chromium."""
 
-import io
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from entail.teams.exchange.export import export_project
 from entail.teams.projects import Projects
 from entail.teams.work import Work
-from entail.trees.formats.bundle import zip_trees
-from entail.trees.installation.seed import SAMPLE_ID, seed_sample
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.authors import SignedIn
-from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from tests.browser.conftest import rows
 from tests.browser.oidc import Provider
@@ -175,7 +172,9 @@ def test_a_hypothesis_is_annotated_twice_compared_and_agreed(
     trees = [str(piece.tree_id) for piece in pieces.values()]
     leaves = {tree: {node.text for node in log.history(tree).tree.nodes.values()} for tree in trees}
     assert leaves[first] & leaves[second] < leaves[trees[0]]
-    corpus = CorpusStore(database).corpus(SAMPLE_ID)
-    with zipfile.ZipFile(io.BytesIO(zip_trees(corpus, trees, log))) as files:
-        assert sum(file.count(b"reflects sunlight") for file in map(files.read, files.namelist())) >= 3
+    export = export_project(database, log, project.id, actor=owner, names=True)
+    assert export.files["copies.jsonl"].count(b"reflects sunlight") >= 2
+    assert export.files["trees.jsonl"].count(b"reflects sunlight") >= 1
+    assert b"What reflects it" in export.files["comments.csv"]
+    assert b"One premise is missing" in b"".join(export.files.values())
     database.close()
