@@ -100,7 +100,7 @@ def test_a_hypothesis_is_annotated_twice_compared_and_agreed(
     olga.press_button("New project")
     page = olga.page
     page.get_by_role("textbox", name="Name", exact=True).fill("Sky")
-    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
         {"name": "sky.csv", "mimeType": "text/csv", "buffer": CSV}
     )
     expect(page.get_by_text(re.compile("1 of 3 can be added"))).to_be_visible()
