@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -35,6 +36,7 @@ PAGES = {
     "serving": "Serving",
     "operator": "Operator",
 }
+OF_TEAMS = ("work", "review", "agreement")
 SIZES = {"": (1400, 900), "-phone": (420, 860)}
 THEMES = {"": "light", "-dark": "dark"}
 COLOURS = 128
@@ -62,9 +64,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         server, url = start(Path(folder))
         try:
-            for size in SIZES:
-                for theme in THEMES:
-                    take(browser, url, arguments.pages, arguments.out, size, theme)
+            # The example project of the last three fills Home, too.
+            for last in (False, True):
+                pages = [page for page in arguments.pages if (page in OF_TEAMS) == last]
+                for size, theme in itertools.product(SIZES, THEMES):
+                    take(browser, url, pages, arguments.out, size, theme)
         finally:
             stop(server)
             browser.close()
