@@ -212,6 +212,23 @@ def test_an_import_has_what_was_exported(team_of_both: Team, tmp_path: Path) -> 
     assert team.next(done.project, "Cid").hypothesis == "claim 3"
 
 
+def test_an_import_copes_with_a_dropped_copy(team: Team) -> None:
+    project = team.start("claim", overlap=3, members={"Ann": "annotator", "Bob": "annotator"})
+    team.write(team.next(project, "Ann"), "begun")
+    for name in ("Bob", "Cid"):
+        piece = team.next(project, name)
+        team.write(piece, f"bees of {name}", author=name)
+        team.work.move(piece.id, "submit", actor=name)
+    team.work.move(PieceId(project.id, 1, 1), "drop", actor="Olga")
+    before = export(team, project, "Olga", names=True)
+    done = import_project(before.zip(), database=team.database, actor="Olga", name="Wasps")
+    pieces = team.work.pieces(done.project.id, actor="Olga")
+    assert [(piece.id.copy, piece.annotator, piece.state) for piece in pieces] == [
+        (1, "Bob", "submitted"),
+        (2, "Cid", "submitted"),
+    ]
+
+
 def test_accepted_trees_alone_can_be_imported(team: Team, bees: Project) -> None:
     done = import_project(
         export(team, bees).zip(), database=team.database, actor="Olga", name="W", accepted=True
@@ -226,7 +243,7 @@ DAMAGE: tuple[tuple[str, bytes, bytes], ...] = (
     ("hypotheses.jsonl", b"claim 2", b"claim 1"),
     ("copies.jsonl", b'"review"', b'"other"'),
     ("copies.jsonl", b"annotator-2", b"annotator-1"),
-    ("copies.jsonl", b'"copy": 2', b'"copy": 9'),
+    ("copies.jsonl", b'"copy": 2', b'"copy": 99'),
     ("copies.jsonl", b'"submitted"', b'"lost"'),
     ("data/comments.parquet", b"PAR1", b"PAR0"),
     ("data/comments.parquet", b"resolved", b"reversed"),

@@ -141,7 +141,7 @@ def export_project(
     repo: str | None = None,
     licence: str | None = None,
 ) -> ProjectExport:
-    """Return what an actor sees of a project as files; trees of released pieces are left out.
+    """Return what an actor sees of a project as files; trees of released and dropped pieces are left out.
 
     Args:
         database: Database of the project.
@@ -163,7 +163,7 @@ def export_project(
         view = log.viewed_by(None if public else actor)
         visible = {summary.id for summary in view.trees(archived=None)}
         pieces = Work(database).pieces(project_id, actor=actor)
-        ids = [piece.tree_id for piece in pieces if piece.tree_id in visible]
+        ids = [piece.tree_id for piece in pieces if piece.tree_id in visible and piece.state != "dropped"]
         reviews = {id: review for id in ids if id and (review := view.review(id))}
         histories = dict(view.histories(reviews))
         evidence = {id: view.evidence(id) for id in histories}

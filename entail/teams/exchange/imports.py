@@ -204,11 +204,12 @@ class _Files:
                     raise FormatError("expected trees with the field review, found one without", source=name)
                 if accepted and not review.copy:
                     review = replace(review, copy=1)
-                if not 0 <= review.copy <= hypothesis.copies:
+                if not 0 <= review.copy <= MOST_COPIES:
                     raise FormatError(
-                        f"expected copies up to {hypothesis.copies}, found {review.copy}", source=name
+                        f"expected copies up to {MOST_COPIES}, found {review.copy}", source=name
                     )
                 works.setdefault(review.tree, _Work(act, review))
+        works = _without_gaps(works, hypotheses)
         reviews = [work.review for work in works.values()]
         pieces = {(review.number, review.copy) for review in reviews}
         people = {(review.number, fold_name(review.annotator)) for review in reviews if review.copy}
@@ -236,6 +237,22 @@ class _Files:
             ) from error
         rows: list[dict[str, Any]] = table.to_pylist()
         return rows
+
+
+def _without_gaps(works: Mapping[str, _Work], hypotheses: Mapping[int, _Hypothesis]) -> dict[str, _Work]:
+    """Return works whose copies are numbered from 1, where copies before them were dropped."""
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for work in works.values():
+        numbers[work.review.number].append(work.review.copy)
+    renumbered = dict(works)
+    for id, work in works.items():
+        copies, own = hypotheses[work.review.number].copies, sorted(numbers[work.review.number])
+        if sum(copy > 0 for copy in own) > copies:
+            raise FormatError(f"expected at most {copies} copies of a hypothesis, found more", source=COPIES)
+        if own[-1] > copies and work.review.copy:
+            copy = own.index(work.review.copy) + (own[0] > 0)
+            renumbered[id] = replace(work, review=replace(work.review, copy=copy))
+    return renumbered
 
 
 def _insert_guidelines(connection: sa.Connection, project: Project, texts: Sequence[str], actor: str) -> None:
