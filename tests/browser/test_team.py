@@ -154,6 +154,7 @@ def test_a_hypothesis_is_annotated_twice_compared_and_agreed(
     expect(page.get_by_text("One premise is missing.")).to_be_visible()
     page.locator(".st-key-mentions").get_by_role("link").click()
     expect(page).to_have_url(re.compile(f"tree={first}"))
+    expect(rows(page)).to_have_count(10)
     page.locator("body").press("4")
     expect(rows(page).nth(3)).to_contain_text("accepted here")
     ann.click("piece_move")
