@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
+from tests.browser.oidc import Provider
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -61,6 +62,14 @@ CALM = """addEventListener("DOMContentLoaded", () => {
 """A tooltip that a moving page shows under the resting mouse does not lie in the way of the next click."""
 
 StartApp = Callable[..., str]
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """Return a local OpenID Connect provider."""
+    stand_in = Provider()
+    yield stand_in
+    stand_in.close()
 
 
 @pytest.fixture(scope="session")

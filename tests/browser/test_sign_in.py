@@ -1,6 +1,5 @@
 """Signing in, in a real Chromium, at a stand-in of a provider that runs here."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,6 @@ from tests.browser.oidc import SECRET, Provider
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    stand_in = Provider()
-    yield stand_in
-    stand_in.close()
 
 
 def test_authors_are_who_they_signed_in_as(

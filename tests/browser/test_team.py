@@ -1,7 +1,6 @@
 """A project of three people who sign in, from a file of hypotheses to an agreed tree, in a real Chromium."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,6 @@ ROOT = Path(__file__).parents[2]
 CSV = b"hypothesis,id\nthe moon reflects sunlight,1\nthe moon reflects  sunlight,2\n,3\n"
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    stand_in = Provider()
-    yield stand_in
-    stand_in.close()
 
 
 class Member:

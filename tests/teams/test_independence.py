@@ -252,7 +252,7 @@ def test_where_people_sign_in_a_project_is_for_its_members(team: Team) -> None:
     for viewer in (ann, rex, eve):
         for change in (
             lambda: shares.share_tree(tree_id, author=viewer),  # noqa: B023 - called in this round
-            lambda: shares.revoke(share.token, author=viewer),  # noqa: B023
+            lambda: shares.revoke(share.token, author=viewer),  # noqa: B023 - called in this round
         ):
             with pytest.raises((TeamError, UnknownTreeError)):
                 change()

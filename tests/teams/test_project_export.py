@@ -271,7 +271,8 @@ def test_a_folder_with_files_is_not_overwritten(team: Team, bees: Project, tmp_p
 
 
 def test_datasets_reads_each_configuration(team: Team, bees: Project, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     done, folder = export(team, bees), tmp_path / "bees"
     done.write(folder)
     for name, count in done.counts.items():

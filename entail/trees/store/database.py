@@ -169,7 +169,7 @@ def open_database(
             connect_args={"connect_timeout": max(2, round(min(wait_seconds, _CONNECT_TIMEOUT)))},
             isolation_level="READ COMMITTED",  # so that a writer who waited for a row reads what is new
             pool_pre_ping=True,
-            pool_size=15,  # connections beyond the pool are opened anew for every transaction
+            pool_size=15,  # connections beyond the pool are opened for each transaction
             max_overflow=0,
         )
         sa.event.listen(engine, "begin", _limit_wait)
