@@ -24,15 +24,17 @@ import numpy as np
 
 from entail.data.writing import replacing, write_text
 from entail.encoders.catalogue import resolve
+from entail.encoders.device import device_name
 from entail.errors import EntailError
 from entail.results import hardware, provenance
 from entail.training.adapters.averaging import average_adapters
+from entail.training.adapters.tower import cast_precision
 from entail.training.fields import values_of
 from entail.training.method import method
 from lab.adapters import Measures, Work, load_adapter
 from lab.data import DataFolder
 from lab.errors import LabError
-from lab.experiment import Arm, Experiment, digest
+from lab.experiment import Arm, Experiment, Settings, digest
 
 MEAN = "mean"
 """In place of a seed: the mean of an arm's models."""
@@ -188,7 +190,7 @@ class Laboratory:
         teachers = [Path(self.make(m)) for m in self.models(arm.teachers)] if arm.teachers else []
         self.log(f"{arm.name}, seed {model.seed}: training")
         work = Work(
-            settings=arm.settings,
+            settings=on_this_machine(arm.settings),
             preset=arm.preset,
             seed=int(model.seed),
             data=self.data,
@@ -286,6 +288,13 @@ def _revision(name: str) -> str:
         except EntailError:  # bm25, or a re-ranker
             parts.append(part)
     return "+".join(parts)
+
+
+def on_this_machine(settings: Settings) -> Settings:
+    """Return settings with fp32 for a bf16 that the device would emulate, many times slower."""
+    if settings.get("precision") == "bf16" and cast_precision("auto", device_name()) == "fp32":
+        return {**settings, "precision": "fp32"}
+    return settings
 
 
 def set_threads(count: int) -> None:

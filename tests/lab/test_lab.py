@@ -13,7 +13,7 @@ from lab.data import DataFolder
 from lab.errors import LabError
 from lab.experiment import FOLDER, parse_experiment, read_experiment
 from lab.report import make_result
-from lab.run import Run
+from lab.run import Run, on_this_machine
 from lab.ship import weights_digest
 
 from entail.encoders.catalogue import resolve
@@ -216,6 +216,13 @@ def test_data_are_named_and_split(lab: Callable[..., int], tmp_path: Path) -> No
     for name in ("nowhere", "sick", "entailment_bank/train#third"):
         with pytest.raises(LabError):
             data.trees(name)
+
+
+@pytest.mark.parametrize("fast", ["bf16", "fp32"])
+def test_no_training_emulates_bf16(fast: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.run.cast_precision", lambda *_: fast)
+    assert on_this_machine({"precision": "bf16", "rank": 2}) == {"precision": fast, "rank": 2}
+    assert on_this_machine({"precision": "fp32"}) == {"precision": "fp32"}
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda file: file.stem)
