@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 # faiss-gpu and its CUDA libraries only where an NVIDIA GPU is
 REQUIREMENTS ?= $(if $(shell command -v nvidia-smi),requirements.txt,requirements-cpu.txt)
 PORT ?= 8501
+# Python compiles what it imports; all of it would take longer than the downloads.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 export OMP_WAIT_POLICY := PASSIVE
 export HF_HUB_DISABLE_TELEMETRY := 1
 
 APP_STAMP := $(VENV)/.app-installed
 TEST_STAMP := $(VENV)/.test-installed
 
-.PHONY: app test lint type docs unit browser wheel attack bench clean help
+.PHONY: app test lint type docs unit browser wheel wheel-environment smoke attack bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -19,20 +21,22 @@ help: ## list the targets
 $(APP_STAMP): $(REQUIREMENTS) pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"entail needs Python 3.11 or newer, $(PYTHON) is {v[0]}.{v[1]}; say make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python $(INSTALL) -r $(REQUIREMENTS)
+	$(BIN)/python $(INSTALL) --no-deps -e .
 	touch $@
 
 $(TEST_STAMP): $(APP_STAMP) tests/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) -r tests/requirements.txt
+	$(BIN)/python $(INSTALL) -r $(REQUIREMENTS) -r tests/requirements.txt
 	sh scripts/install_chromium.sh
 	touch $@
 
 app: $(APP_STAMP) ## start the app on http://localhost:8501
 	$(BIN)/entail app --port $(PORT)
 
-test: lint ## every check; two at once that need one core each
-	$(MAKE) -j 2 type docs wheel
+test: ## every check; two at once that need one core each
+	$(MAKE) -j 2 $(TEST_STAMP) wheel-environment
+	$(MAKE) lint
+	$(MAKE) -j 2 type docs smoke
 	$(MAKE) unit
 	$(MAKE) browser
 
@@ -54,12 +58,17 @@ unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser -n logical --maxprocesses 4 --dist loadfile
 
-wheel: $(TEST_STAMP) ## build the wheel, install it in an empty environment, try it there in a browser
+wheel: wheel-environment ## build the wheel, install it in an empty environment, try it there in a browser
+	$(MAKE) smoke
+
+wheel-environment:
 	rm -rf build/wheel $(VENV)-wheel
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
-	sed "s/\[.*\]//" requirements-cpu.txt > build/wheel/constraints.txt
 	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c build/wheel/constraints.txt build/wheel/entail-*.whl
+	$(VENV)-wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	sed "s/\[.*\]//" requirements-cpu.txt > build/wheel/constraints.txt
+	$(VENV)-wheel/bin/python $(INSTALL) -c build/wheel/constraints.txt build/wheel/entail-*.whl
+
+smoke: $(TEST_STAMP)
 	$(BIN)/python scripts/smoke_wheel.py $(VENV)-wheel/bin/python
 
 attack: $(TEST_STAMP) ## the standing attack in full
