@@ -5,7 +5,7 @@
 DIR holds `dataset/task_2/train*.jsonl` and `supporting_data/worldtree_corpus_sentences_extended.json`,
 gzipped or not. Written are `trees.jsonl.gz` and `premises.jsonl.gz`, the same bytes for the same input. Left
 out are the rows whose id begins with `Mercury` (their questions may not be passed on) and, from the others,
-the exam's question and answer. Keep `ATTRIBUTION.md` beside the files true to what this prints.
+the exam's question and answer. Keep `ATTRIBUTION.md` true to what this prints.
 """
 
 from __future__ import annotations

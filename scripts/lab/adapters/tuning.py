@@ -62,7 +62,7 @@ class PlainPrompts(Prompts):
 
 
 def train(work: Work) -> None:
-    """Train the base, or an arm's two stages; the losses of the first one are written beside the model."""
+    """Train the base, or an arm's two stages; the losses of the first one go into its folder."""
     extra = {"masked": 0, "questions": 0, "first": "", "labelled": 0, "passes": 1, **work.extra}
     if len(extra) > 5 or extra["first"] not in ("", *KINDS):
         raise LabError(f"expected masked, questions, first ({', '.join(KINDS)}), labelled, passes: {extra}")
