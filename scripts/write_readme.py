@@ -26,6 +26,7 @@ _SHIPPED = {
         "accuracy, MultiNLI dev",
         "longer sentence",
     ),
+    "ship-arcf-minilm": ("Build chains", "MAP", "MAP, WorldTree 2020 dev", "shared words"),
 }
 """Recipe -> task of its row in README.md, metric, and how the row calls the metric and the rival."""
 
@@ -52,8 +53,7 @@ def headlines() -> Iterator[Sequence[str]]:
             f"{gain['difference']:+.3f} [{gain['low']:.3f}, {gain['high']:.3f}]",
             name,
         )
-    for name in ("chains", "tuning"):
-        yield (*result(name)["headline"], name)
+    yield (*result("tuning")["headline"], "tuning")
 
 
 def experiments() -> Iterator[dict[str, Any]]:
@@ -123,19 +123,18 @@ def experiments() -> Iterator[dict[str, Any]]:
         next(iter(shipped["trainings"].values())),
         rivals=2,
     )
-    table = result("chains")
-    names = {"shared words": 0, "single facts": 1, "ARCF": 3}
-    ranked = [(name, _number(table["rows"][at][1])) for name, at in names.items()]
+    shipped = result("ship-arcf-minilm")
+    figures = [row["figures"]["MAP"]["mean"] for row in shipped["rows"]]
+    ranked = list(zip(("shared words", "ARCF"), figures, strict=True))
     yield _experiment(
         "explanations",
         "Explain an answer",
-        ("Better ranking of the facts that explain it", f"+{ranked[-1][1] / ranked[0][1] - 1:.0%}"),
+        ("Better ranking of the facts that explain it", f"+{figures[-1] / figures[0] - 1:.0%}"),
         "Against shared words.",
-        table["finding"][1],
+        "410 questions of WorldTree 2020 dev; settings were compared on them, so figures are optimistic.",
         "Mean average precision",
         ranked,
-        table["runs"][0],
-        rivals=2,
+        next(iter(shipped["trainings"].values())),
     )
     table = result("tuning")
     column = table["columns"].index("R@1")
