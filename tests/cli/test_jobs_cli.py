@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,15 +181,3 @@ def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.Captur
     assert match is not None
     assert main(shlex.split(match[1])) == 0
     assert active("Ann's facts").encoder != "tiny"
-
-
-def test_card_figures_are_compared(
-    run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    scorer_folder("arcf-minilm", chains={"dev": 0.5})
-    scorer_folder("mine", chains={"dev": 0.6, "other": 0.4})
-    assert main(["promote", "mine"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any("MAP" in line and "0.500" in line and "0.600" in line for line in lines)
-    assert any("other" in line and line.rstrip().endswith("no") for line in lines)
-    assert "entail promote --back --role chains" in lines[-1]

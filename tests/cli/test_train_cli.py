@@ -7,11 +7,8 @@ import pytest
 
 from entail.aeenc.config import decisions_config
 from entail.cli import main
-from entail.data.records import Corpus
 from entail.training.fields import read_toml, values_of
 from entail.training.method import methods
-from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import open_database
 
 SMALL = [
     *("--base", "tiny", "--epochs", "2", "--set", "rank=4", "--set", "k=8", "--set", "batch_size=8"),
@@ -123,15 +120,9 @@ def test_train_with_missing_premises(
     [
         ([], "either --trees FILE or --from-log CORPUS"),
         (["--trees", "nowhere.jsonl"], "--corpus FILE with --trees"),
-        (["--from-log", "new"], "accept some candidates of a tree first"),
-        (["--trees", "nowhere.jsonl", "--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--tables", "nowhere"], "No such option"),
-        (["--from-log", "new", "--set", "towers=dual", "--set", "live_k=5"], "needs a frozen premise tower"),
     ],
 )
 def test_errors(run_json: Any, train: list[str], arguments: list[str], message: str) -> None:
-    database = open_database()
-    CorpusStore(database).add_corpus(Corpus.of("new", ["ba be"]), author="Ann")
-    database.close()
     code = 2 if message == "No such option" else 1
     assert message in run_json(*train, *arguments, code=code)["error"]["message"]
