@@ -6,7 +6,6 @@ import os
 import pwd
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 import threading
@@ -27,6 +26,7 @@ from entail.trees.log.tree import Tree
 from entail.trees.store import database as database_module
 from entail.trees.store import migrations, schema
 from entail.trees.store.database import Database, open_database, parse_url
+from tests.support.machine import free_port
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -115,9 +115,7 @@ def postgres_server() -> Iterator[str]:
         user = next(entry for entry in pwd.getpwall() if entry.pw_name in ("postgres", "nobody"))
         account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         os.chown(folder, user.pw_uid, user.pw_gid)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
 
     def run(*command: str) -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **account)

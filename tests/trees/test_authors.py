@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -75,22 +72,6 @@ def test_who_is_where(authors: Authors, database: Database) -> None:
     with database.writing() as connection:
         connection.execute(sa.update(schema.presence).values(at=datetime.now(UTC) - timedelta(seconds=90)))
     assert authors.list_presences() == []
-
-
-_LEAVE = """
-import os, signal, sys
-from entail.trees.store.authors import Authors
-from entail.trees.store.database import open_database
-Authors(open_database(sys.argv[1])).record_presence(sys.argv[2], "Bob", "n1")
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_presence_outlives_a_process_that_is_killed(sqlite: Database) -> None:
-    tree = TreeLog(sqlite).create(Create(hypothesis="h"), author="Ann")
-    process = subprocess.run([sys.executable, "-c", _LEAVE, sqlite.url, tree], check=False)
-    assert process.returncode == -signal.SIGKILL
-    assert [(p.author, p.node) for p in Authors(sqlite).list_presences()] == [("Bob", "n1")]
 
 
 ISSUER = "https://id.example"

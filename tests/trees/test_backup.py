@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -33,11 +32,12 @@ from entail.trees.installation.health import examine
 from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, ShownCandidate
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
-from entail.trees.store import schema
+from entail.trees.store import restoration, schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.state import JobRow, State, add_moves
+from tests.attack.forks import Fork
 from tests.trees.conftest import damage
 from tests.trees.test_migrations import TEAM_TABLES
 
@@ -394,7 +394,8 @@ def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> No
 def prepare_replacement(saved: Path, url: str, models: Path | None) -> None:
     """Give a backup a new model, a database a tree, and the folder an old model."""
     rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
-    TreeLog(open_database(url)).create(Create(hypothesis="made before"), author="Ann")
+    with closing(open_database(url)) as database:
+        TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
     if models is not None:
         (models / "x").mkdir(parents=True)
         (models / "x" / "config.json").write_text("old")
@@ -449,21 +450,20 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
 ) -> None:
     url, models = new_url(tmp_path), own_data_folder / "models"
     prepare_replacement(saved, url, models if old_models else None)
-    code = f"""
-import os, signal
-from pathlib import Path
-from entail.trees.installation import backup
-from entail.trees.store import restoration
-rename = Path.rename
-def die(*arguments, **options):
-    os.kill(os.getpid(), signal.SIGKILL)
-def is_new(path):
-    return path.name.startswith(".models-")
-{KILLS[kill]}
-backup.restore(Path({str(saved)!r}), url={url!r}, replace=True)
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
-    assert done.returncode == -signal.SIGKILL
+    rename = Path.rename
+
+    def die(*_arguments: object, **_options: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def is_new(path: Path) -> bool:
+        return path.name.startswith(".models-")
+
+    def restore_until_killed(_report: object) -> None:
+        names = {"die": die, "is_new": is_new, "rename": rename, "Path": Path, "restoration": restoration}
+        exec(KILLS[kill], names)
+        restore(saved, url=url, replace=True)
+
+    assert Fork(restore_until_killed).join()[1] == -signal.SIGKILL
     database = open_database(url)
     hypotheses = {tree.hypothesis for tree in TreeLog(database).trees()}
     assert examine(database).problems == ()

@@ -2,7 +2,6 @@
 
 import gc
 import shutil
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
+from tests.support.machine import digests
 
 
 @pytest.fixture
@@ -38,17 +38,9 @@ def visitor() -> VisitorLog:
     return VisitorLog(TreeLog(database), CorpusStore(database))
 
 
-def content(folder: Path) -> dict[str, str]:
-    """Return the digests of a data folder's files, without those that SQLite needs to read."""
-    files = (
-        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
-    )
-    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: Path) -> None:
     corpus, _ = team
-    before = content(tmp_path / "data")
+    before = digests(tmp_path / "data")
     database = open_database()
     store = CorpusStore(database)
     for change in (
@@ -64,12 +56,12 @@ def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: P
     database.close()
     with pytest.raises(DemoError):
         restore(tmp_path / "none.zip")
-    assert content(tmp_path / "data") == before
+    assert digests(tmp_path / "data") == before
 
 
 def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_path: Path) -> None:
     corpus, theirs = team
-    before = content(tmp_path / "data")
+    before = digests(tmp_path / "data")
     log = visitor()
     mine = log.create(Create(hypothesis="snow is ice"), author="Eve", corpus_id=corpus)
     assert [tree.id for tree in log.trees()] == [mine, theirs]
@@ -98,7 +90,7 @@ def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_pat
     assert not other.owns(mine)
     with pytest.raises(UnknownTreeError):
         other.history(mine)
-    assert content(tmp_path / "data") == before
+    assert digests(tmp_path / "data") == before
     for own_log in (other, log):
         own_log.close()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -24,9 +22,7 @@ from entail.trees.layout.drawing import (
 from entail.trees.layout.positions import COLUMNS, PANE, SCREEN, STACK_GAP, layout
 from entail.trees.log.acts import Create, GivenNode, Reject
 from entail.trees.log.tree import Tree, TreeBuilder
-
-Tell = Callable[..., Any]
-
+from tests.support.colours import contrast
 
 # --- lines ---
 
@@ -202,18 +198,6 @@ def test_premises_keep_their_order(tree: Tree, direction: Direction) -> None:
 
 
 # --- colours ---
-
-
-def luminance(colour: str) -> float:
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return sum(map(operator.mul, (0.2126, 0.7152, 0.0722), linear))
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG 2: (lighter + 0.05) / (darker + 0.05)."""
-    dark, light = sorted(map(luminance, (one, other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
