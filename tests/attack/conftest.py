@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from entail.results import write_result
-from tests.jobs.conftest import jobs, package, submit, until  # noqa: F401 - fixtures
+from tests.jobs.conftest import jobs, package, submit  # noqa: F401 - fixtures
 from tests.serving.conftest import serve, served  # noqa: F401 - fixtures
 from tests.trees.conftest import blank_url, new_postgres_url, postgres_server  # noqa: F401 - fixtures
 

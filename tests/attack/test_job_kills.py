@@ -14,13 +14,13 @@ from entail.jobs.worker import run_job
 from tests.attack.conftest import FULL, SEED, Tally
 from tests.attack.forks import Fork, Report, Striker, Work
 from tests.jobs.conftest import fork_child
+from tests.support.machine import until
 
 STEPS = 40
 JOBS = 6 if FULL else 3
 """Jobs that one process submits, cancels, resumes or deletes."""
 
 Submit = Callable[..., Job]
-Until = Callable[[Callable[[], object]], None]
 
 
 def work_on(jobs: Jobs, job_id: str) -> Work:
@@ -86,7 +86,7 @@ def test_acts_on_jobs(jobs: Jobs, tally: Tally) -> None:
     tally(attempts=attempts, failures=0, kills=striker.kills)
 
 
-def test_trainings(jobs: Jobs, submit: Submit, until: Until, tally: Tally) -> None:
+def test_trainings(jobs: Jobs, submit: Submit, tally: Tally) -> None:
     draw, most, kills, attempts = random.Random(1), 60 if FULL else 6, 0, 0
 
     def progress(job_id: str) -> int:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from tests.attack.conftest import Tally
 from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask
+from tests.support.machine import free_port
 
 HYPOTHESIS = "the sun is a secret hypothesis"
 SECRET = "a-secret-that-signs-cookies-of-the-app"
@@ -62,9 +62,7 @@ class Installation:
         seed_sample(database)
         self.tree = TreeLog(database).create(Create(hypothesis=HYPOTHESIS), author="Bob", corpus_id=SAMPLE_ID)
         database.close()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         environment = {
             **os.environ,
             **MODES[mode],

@@ -8,7 +8,6 @@ import importlib
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,17 +104,3 @@ def run(jobs: Jobs) -> Run:
         return jobs.job(job.id)
 
     return done
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], Any]], None]:
-    """Return a function that waits for a condition; the limit is for a failing test, not a slow machine."""
-
-    def wait(condition: Callable[[], Any]) -> None:
-        for _ in range(3600):
-            if condition():
-                return
-            time.sleep(0.05)
-        raise AssertionError("the condition was never met")
-
-    return wait

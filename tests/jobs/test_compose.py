@@ -7,9 +7,8 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,25 +22,12 @@ from entail.jobs.jobs import Jobs
 from entail.registry.models import active_name, promote
 from entail.serving.client import Client
 from tests.index.conftest import postgres  # noqa: F401 - fixture
+from tests.support.machine import free_port, until
 
 ROOT = Path(__file__).parent.parent.parent
 COMPOSE: Mapping[str, Any] = yaml.safe_load((ROOT / "docs" / "compose.yaml").read_text(encoding="utf-8"))
 OWN = ("app-1", "app-2", "api", "worker")
 TOKEN = "a-token-of-some-length"
-SOON = 240.0
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + SOON
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.3)
 
 
 @dataclass

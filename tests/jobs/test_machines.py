@@ -25,11 +25,11 @@ from tests.attack.forks import Fork
 from tests.data.stores import s3_url  # noqa: F401 - fixture
 from tests.jobs.conftest import fork_child
 from tests.jobs.rows import rewrite, silence
+from tests.support.machine import until
 from tests.trees.conftest import blank_url, new_postgres_url, postgres_server  # noqa: F401 - fixtures
 
 KILLS = int(os.environ.get("ENTAIL_JOB_KILLS", "5"))
 STEPS = 12
-Until = Callable[[Callable[[], object]], None]
 Machine = Callable[[str], contextlib.AbstractContextManager[Jobs]]
 
 
@@ -81,7 +81,11 @@ def weights(name: str) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("store_url", ["folder", "s3"], indirect=True)
+@pytest.mark.parametrize(
+    ("blank_url", "store_url"),
+    [("sqlite", "s3"), pytest.param("postgres", "folder", marks=pytest.mark.postgres)],
+    indirect=True,
+)
 def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
     with machine("a") as jobs:
         assert run(jobs, jobs.submit("fifth", {}, {}, name="whole", by="Ann")).state == "done"
@@ -125,6 +129,7 @@ def test_one_machine_begins_and_another_ends(machine: Machine) -> None:
         assert weights("mine") == expected
 
 
+@pytest.mark.parametrize("blank_url", ["sqlite"], indirect=True)
 def test_a_job_that_was_killed_after_its_model_was_stored(machine: Machine) -> None:
     with machine("a") as jobs:
         done = run(jobs, jobs.submit("fifth", {}, {}, name="mine", by="Ann"))
@@ -139,6 +144,7 @@ def test_a_job_that_was_killed_after_its_model_was_stored(machine: Machine) -> N
         assert weights("mine") == expected
 
 
+@pytest.mark.parametrize("blank_url", ["sqlite"], indirect=True)
 def test_files_of_the_machine_that_submitted_are_read_by_the_other(machine: Machine) -> None:
     files = {"corpus": "premises.jsonl.gz", "trees": "trees.jsonl.gz"}
     with machine("a") as jobs:
@@ -156,6 +162,7 @@ def test_files_of_the_machine_that_submitted_are_read_by_the_other(machine: Mach
             assert Path(values[field]).name == name
 
 
+@pytest.mark.parametrize("blank_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("store_url", ["none"], indirect=True)
 def test_without_a_store_a_job_stays_on_its_machine(machine: Machine) -> None:
     with machine("a") as jobs:
@@ -166,6 +173,7 @@ def test_without_a_store_a_job_stays_on_its_machine(machine: Machine) -> None:
         assert jobs.state.queued_ids(home_of(jobs.folder)) == []
 
 
+@pytest.mark.parametrize("blank_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("store_url", ["wrong"], indirect=True)
 def test_a_store_that_does_not_answer_refuses_the_job(machine: Machine) -> None:
     with machine("a") as jobs:
@@ -199,7 +207,7 @@ def test_a_lost_lease_writes_nothing_any_more(machine: Machine) -> None:
         assert {event["attempt"] for event in jobs.list_events(job.id)} == {2}
 
 
-def strike(jobs: Jobs, job: Job, draw: random.Random, until: Until, *, kill: bool) -> int:
+def strike(jobs: Jobs, job: Job, draw: random.Random, *, kill: bool) -> int:
     """Run a job, and kill its worker, its training or both at a random moment; return the number of kills."""
     handle, kills = jobs.handle(job.id), 0
     begun, step = handle.status.attempt, draw.randint(0, STEPS)
@@ -224,7 +232,7 @@ def strike(jobs: Jobs, job: Job, draw: random.Random, until: Until, *, kill: boo
     return kills
 
 
-def test_kills(machine: Machine, until: Until) -> None:
+def test_kills(machine: Machine) -> None:
     """Workers and trainings of two machines are killed at random moments; every job ends once."""
     draw, kills, names = random.Random(53), 0, ["whole"]
     with machine("a") as jobs:
@@ -237,7 +245,7 @@ def test_kills(machine: Machine, until: Until) -> None:
                 job = jobs.submit("fifth", {"steps": STEPS, "pace": 0.02}, {}, name=names[-1], by="Ann")
             elif job.resumable:
                 job = jobs.resume(job.id)
-            kills += strike(jobs, job, draw, until, kill=kills < KILLS)
+            kills += strike(jobs, job, draw, kill=kills < KILLS)
             job = jobs.job(job.id)
             assert job.state in ("queued", "interrupted", "done"), (job.status.what, jobs.log_tail(job.id))
             if job.state == "done":

@@ -14,13 +14,13 @@ from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs, ensure_worker
 from entail.jobs.record import Job, Worker
 from entail.jobs.worker import NICE, run_job, spawn_child, work
+from tests.support.machine import until
 
 Submit = Callable[..., Job]
-Until = Callable[[Callable[[], Any]], None]
 
 
 @pytest.fixture
-def here(jobs: Jobs, until: Until) -> Iterator[Callable[[], Worker | None]]:
+def here(jobs: Jobs) -> Iterator[Callable[[], Worker | None]]:
     """Return what says which worker is there; none is left behind."""
 
     def worker() -> Worker | None:
@@ -35,7 +35,6 @@ def here(jobs: Jobs, until: Until) -> Iterator[Callable[[], Worker | None]]:
 def test_worker_on_demand(
     jobs: Jobs,
     submit: Submit,
-    until: Until,
     here: Callable[[], Worker | None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -60,7 +59,7 @@ def test_worker_on_demand(
 
 
 def test_killed_worker_leaves_a_resumable_job(
-    jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
+    jobs: Jobs, submit: Submit, here: Callable[[], Worker | None]
 ) -> None:
     job, waiting = submit("mine", steps=60, pace=0.05), submit("next")
     ensure_worker(jobs.folder, idle=30)
@@ -89,7 +88,7 @@ def test_killed_worker_leaves_a_resumable_job(
 
 
 def test_stopped_worker_lets_the_training_write_a_checkpoint(
-    jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
+    jobs: Jobs, submit: Submit, here: Callable[[], Worker | None]
 ) -> None:
     job = submit(steps=600, pace=0.05)
     ensure_worker(jobs.folder, idle=30)

@@ -1,7 +1,6 @@
 """Cleaning: what can go, what it costs, and that nothing else goes."""
 
 import os
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from tests.jobs.rows import set_status
 from tests.operations.conftest import add_job
+from tests.support.machine import digests
 
 REVISION = str(resolve(PACKAGED).revision)
 
@@ -39,15 +39,6 @@ def age(path: Path, *, hours: float = 2) -> Path:
     then = path.stat().st_mtime - hours * 3600
     os.utime(path, (then, then))
     return path
-
-
-def state_of(*roots: Path) -> dict[str, str]:
-    return {
-        str(path): sha256(path.read_bytes()).hexdigest()
-        for root in roots
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs) -> None:
@@ -78,11 +69,11 @@ def test_checkpoints_only_of_jobs_that_have_ended(jobs: Jobs) -> None:
     assert set(things) == {f"checkpoints/{failed}", f"checkpoints/{done}"}
     assert "training are lost" in things[f"checkpoints/{failed}"].cost
     assert (things[f"checkpoints/{failed}"].wanted, things[f"checkpoints/{done}"].wanted) == (True, False)
-    before = state_of(jobs.folder)
+    before = digests(jobs.folder)
     cleaned = clean([*things, f"checkpoints/{waiting}"], jobs=jobs)
     assert (len(cleaned.removed), cleaned.size) == (2, 4_000)
     assert list(cleaned.kept) == [f"checkpoints/{waiting}"]
-    gone = set(before) - set(state_of(jobs.folder))
+    gone = set(before) - set(digests(jobs.folder))
     assert {Path(path).name for path in gone} == {"step.safetensors"}
     assert len(gone) == 2
     assert jobs.job(failed).resumable
@@ -166,14 +157,14 @@ def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("precious")
         age(file.parent)
-    before = state_of(data, models)
+    before = digests(data, models)
     vectors = add_vectors(jobs)
     add_job(jobs, 1, "interrupted")
     # Models that a restore replaced go by their own name only.
     ids = [thing.id for thing in list_removable(jobs) if "before-restore" not in thing.id]
     assert clean(ids, jobs=jobs).kept == {}
     assert not list(vectors.glob("[!.]*"))
-    after = state_of(data, models)
+    after = digests(data, models)
     assert {path: after.get(path) for path in before} == before
 
 
