@@ -27,12 +27,6 @@ def test_names_resolve(name: str) -> None:
         assert export.__doc__
 
 
-def test_star_import() -> None:
-    names: dict[str, object] = {}
-    exec("from entail import *", names)
-    assert sorted({*names} - {"__builtins__"}) == sorted(PUBLIC)
-
-
 def test_unknown_name() -> None:
     with pytest.raises(AttributeError, match="module 'entail' has no attribute 'nothing'"):
         _ = entail.nothing

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, TrainingError
-from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.dense import DenseIndex
 from entail.training.adapters.saving import require_destination
 from entail.training.adapters.tower import Tower, TowerEncoder
@@ -55,18 +53,6 @@ def test_what_is_written_ranks_as_what_was_trained(
     assert same == (towers == "single")
     assert loaded.symmetric == (towers == "siamese")
     assert (loaded.premise_revision == base.premise_revision) == (towers == "single" and tuning == "lora")
-
-
-@pytest.mark.parametrize("tuning", ["lora", "full"])
-def test_a_base_by_dot_product_is_trained_by_cosine(
-    home: Path, write_bert: Callable[..., Path], facts: Corpus, trees: Trees, tuning: Any
-) -> None:
-    write_bert(home / "dotted", options={"similarity_fn_name": "dot"})
-    config = small(**SETTINGS, base="dotted", tuning=tuning)
-    done = train_aeenc(facts, config, trees=trees, dev=trees, run=Run(out=home / "mine"))
-    assert done.fitted.best is not None
-    measured = evaluate_premises(facts, trees, entail.retriever("mine", facts))
-    assert done.fitted.best.score == pytest.approx(measured.figures()["query_excluded"]["MAP"], abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "bm25", "file", "folder", "tiny"])

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from tests.browser.oidc import Provider
+from tests.support.machine import free_port
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -138,9 +138,7 @@ def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
 
     def start(script: Path, *, data_dir: Path | None = None, env: dict[str, str] | None = None) -> str:
         folder = tmp_path_factory.mktemp("app")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         log = folder / "log.txt"
         options = {
             "server.port": port,

@@ -33,16 +33,6 @@ def test_both_protocols_by_hand(facts: Corpus, solar: ExplanationTree, listed: A
     assert paper["Hit@10"] == 0.75
 
 
-def test_equal_parents_of_several_trees_are_one_query(
-    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
-) -> None:
-    trees = [tree_of("h", [(["a", "b"], "h")]), tree_of(" h", [(["b", "c ."], " h")]), tree_of("h", [])]
-    corpus = Corpus.of("c", [*facts.texts, "c."])
-    evaluation = evaluate_premises(corpus, trees, listed_index(corpus, {"h": ["a", "b", "c."]}))
-    assert evaluation.queries == ("h",)
-    assert evaluation.paper.ranks.tolist() == [1, 2, 3]
-
-
 def test_gold_that_is_not_in_the_corpus_is_counted_and_named(
     facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
 ) -> None:

@@ -52,16 +52,6 @@ def test_figures_are_those_of_each_evaluation(
         assert split.efforts[which] == measure_effort(facts, [solar], index)
 
 
-def test_a_premise_that_is_no_candidate_is_never_found_and_named(
-    facts: Corpus, indexes: tuple[Any, Any], tree_of: Callable[..., ExplanationTree]
-) -> None:
-    split = compare_split(facts, [tree_of("h", [(["a", "elsewhere"], "h")])], indexes)
-    (change,) = split.changes["query_excluded"]
-    assert change.ranks[0] == (3.0, np.inf)
-    assert split.gold.missing == ("elsewhere",)
-    assert split.premises(0) == ("a",)
-
-
 def test_of_a_large_corpus_a_premise_beyond_the_list_is_never_found(
     facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any], list_first: Callable[[int], None]
 ) -> None:

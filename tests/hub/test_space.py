@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -20,10 +19,10 @@ import yaml
 from entail.errors import EntailError, HubError
 from entail.hub.space_start import PORT, main, prepare, secrets_toml
 from tests.conftest import script
+from tests.support.machine import free_port
 
 deploy: Any = script("deploy_space")
 DATA = deploy.DATA
-ROOT = Path(__file__).parents[2]
 TEAM = ["team/trees", "--bucket", "team/trees-data", "--org", "team", "--closed"]
 ALONE = ["team/trees", "--ephemeral", "--no-sign-in"]
 DEMO = ["team/demo", "--demo"]
@@ -136,9 +135,7 @@ def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
             command = yaml.safe_load(value)
     for name in ("ENTAIL_DATA_DIR", "PYTHONPATH", "HOME"):
         environment[name] = f"{image}{environment[name]}"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        environment |= {"PORT": str(free.getsockname()[1]), **GIVEN}
+    environment |= {"PORT": str(free_port()), **GIVEN}
     run = {"cwd": folder, "env": environment}
     with (tmp_path / "log").open("wb") as log:
         served = subprocess.Popen([sys.executable, *command[1:]], stdout=log, stderr=log, **run)

@@ -52,13 +52,6 @@ def test_the_best_come_first_with_their_cosines(encoder: Any) -> None:
     assert index.name == "stub"
 
 
-def test_ties_are_broken_by_position() -> None:
-    index = _of([[0, 1]] * 40 + [[1, 0]] + [[0, 1]] * 40)
-    hits = index.search_vectors(np.array([[0, 1], [1, 0.5]], dtype=np.float32), k=3)
-    assert hits.positions.tolist() == [[0, 1, 2], [40, 0, 1]]
-    assert hits.scores.tolist() == [[1, 1, 1], [1, 0.5, 0.5]]
-
-
 @given(
     arrays(np.int8, st.tuples(st.integers(1, 25), st.just(3)), elements=st.integers(-1, 1)),
     st.integers(1, 30),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.index.engines import PremiseVectors, VectorIndex, engine_of, has_gpu, load_engine
+from entail.index.engines import PremiseVectors, engine_of, has_gpu, load_engine
 from entail.index.flat import VersionedIndex, align
 
 COUNT, DIMENSION = 500, 16
@@ -33,16 +33,6 @@ def test_the_engine_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ENTAIL_INDEX", "gold")
     with pytest.raises(RetrievalError, match="ENTAIL_INDEX"):
         engine_of(_premises(VECTORS))
-
-
-@pytest.mark.parametrize("name", ["flat", "panorama"])
-def test_exact_engines_rank_all_vectors(name: str) -> None:
-    index = load_engine(name).build(_premises(VECTORS))
-    assert isinstance(index, VectorIndex)
-    assert index.exact
-    hits = index.search(QUERIES, k=7)
-    assert hits.positions.tolist() == np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :7].tolist()
-    assert index.search(QUERIES, k=9_999).positions.shape == (20, COUNT)
 
 
 def _premises(vectors: np.ndarray, numbers: np.ndarray = NUMBERS) -> PremiseVectors:

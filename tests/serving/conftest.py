@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from entail.serving.messages import Limits
 from entail.serving.service import Service
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
+from tests.support.machine import free_port, until
 
 SOON = 20.0
 
@@ -125,15 +125,6 @@ class Served:
         return self.encoder.batcher.waiting
 
 
-def until(true: Callable[[], bool]) -> None:
-    """Wait until a condition is true; fail if it never is."""
-    for _ in range(int(SOON / 0.005)):
-        if true():
-            return
-        time.sleep(0.005)
-    raise AssertionError("the condition never became true")
-
-
 @contextlib.contextmanager
 def running(app: FastAPI) -> Iterator[tuple[uvicorn.Server, int, threading.Thread]]:
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
@@ -154,9 +145,7 @@ def nginx_in_front(port: int, folder: Path, *, seconds: int = 10) -> Iterator[in
     """Run nginx by docs/nginx.conf without TLS in front of a port; yield its own port."""
     if shutil.which("nginx") is None:
         pytest.skip("needs nginx: apt-get install nginx-light")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        front = int(free.getsockname()[1])
+    front = free_port()
     text = (Path(__file__).parent.parent.parent / "docs" / "nginx.conf").read_text(encoding="utf-8")
     text = re.sub(r"^ +ssl_certificate.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{front}").replace(" 10s;", f" {seconds}s;")

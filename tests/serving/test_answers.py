@@ -9,8 +9,6 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from fastapi import APIRouter
-from pydantic import BaseModel
 
 from entail.claims import existence_claim
 from entail.data.records import Corpus
@@ -21,12 +19,12 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
 from entail.index.factory import LEXICAL, retriever
-from entail.serving.admission import ApiRoute
 from entail.serving.app import create_app
 from entail.serving.client import Client
 from entail.serving.messages import EncodeAnswer, Info, Limits, SearchAnswer
-from entail.serving.service import Service, ServiceDep
-from tests.serving.conftest import Served, until
+from entail.serving.service import Service
+from tests.serving.conftest import Served
+from tests.support.machine import until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
 LONG = " ".join(["ba"] * 600)
@@ -202,26 +200,6 @@ def test_health_before_ready(
     assert (later.status, later.json["ready"]) == ((503, False) if fault else (200, True))
     assert "/secret" not in later.body.decode()
     assert ("/secret/place" in caplog.text) == (fault is not None)
-
-
-class Count(BaseModel):
-    words: list[str]
-
-
-def test_additional_router(serve: Callable[..., Served]) -> None:
-    router = APIRouter(route_class=ApiRoute)
-
-    @router.post("/count")
-    async def count(request: Count, service: ServiceDep) -> dict[str, int]:
-        if not request.words:
-            raise RuntimeError("/secret/place")
-        return {"count": len(request.words)}
-
-    served = serve(routers=[router])
-    assert served.post("/count", words=["a", "b"]).json == {"count": 2}
-    assert served.post("/count", words=3).error["field"] == "words"
-    failed = served.post("/count", words=[])
-    assert (failed.status, failed.error["kind"], "secret" in str(failed.body)) == (500, "internal", False)
 
 
 GET = {200, 400, 429, 500, 503}

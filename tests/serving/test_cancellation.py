@@ -26,7 +26,8 @@ from entail.runtime import chains
 from entail.serving import routes
 from entail.serving.messages import Limits
 from tests.arcf.conftest import FakeScorer
-from tests.serving.conftest import SOON, Served, until
+from tests.serving.conftest import SOON, Served
+from tests.support.machine import until
 
 PATIENT = Limits(requests=1)
 HURRIED = Limits(requests=1, seconds=0.3)

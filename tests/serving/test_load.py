@@ -18,7 +18,8 @@ import pytest
 from entail.errors import ServingError
 from entail.serving.client import Client
 from entail.serving.messages import Limits
-from tests.serving.conftest import SOON, Served, nginx_in_front, until
+from tests.serving.conftest import SOON, Served, nginx_in_front
+from tests.support.machine import free_port, until
 
 TOKEN = "a-token-of-some-length"
 SEARCH = {"queries": ["ba"], "corpus": "grove", "retriever": "tiny"}
@@ -109,9 +110,7 @@ def test_shutdown_answers_pending_requests(served: Served) -> None:
 
 
 def test_sigterm(tiny_home: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     options = ["--port", str(port), "--encoder", "tiny", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "entail", "serve", *options],

@@ -17,7 +17,8 @@ from entail.runtime.memory import list_residents
 from entail.runtime.shared_metrics import FOLDER
 from entail.serving.client import Client
 from entail.serving.history import History, Sample, Traffic, read_metrics, split_traffic, take_sample
-from tests.serving.conftest import Served, until
+from tests.serving.conftest import Served
+from tests.support.machine import until
 
 TOKEN = "a-token-of-some-length"
 

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,7 +23,8 @@ from entail.runtime.shared_metrics import FOLDER
 from entail.serving.history import Sample, take_sample
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.serving.conftest import SOON, until
+from tests.serving.conftest import SOON
+from tests.support.machine import free_port, until
 
 WORKERS = 2
 PREMISES = 2_000
@@ -73,9 +73,7 @@ def workers(tiny_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     corpora = CorpusStore(open_database())
     texts = [f"{word} {number}" for number in range(PREMISES // 4) for word in ("ba", "be", "bi", "bo")]
     info = corpora.add_corpus(Corpus.of("grove", texts), author="Ada")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "entail", "serve", "--workers", str(WORKERS), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     served = Workers(process, port, corpora, info.id)

@@ -206,6 +206,10 @@ def jobs_of(url: str) -> dict[str, Any]:
     return {"jobs": rows, "events": state.events(JOB.id), "moves": state.moves()}
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("database_url", "blank_url"), [("sqlite", "postgres"), ("postgres", "sqlite")], indirect=True
+)
 def test_jobs_come_back_with_their_events_and_the_moves_of_active_models(
     filled: str, blank_url: str, tmp_path: Path
 ) -> None:
