@@ -1,6 +1,5 @@
 """Charts of the app as Vega receives them: titles, axes, marks and colours."""
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -35,6 +34,7 @@ from entail.ui.shared.chart_marks import (
     mark_of,
 )
 from entail.ui.shared.model_names import model_label, model_name
+from tests.support.colours import contrast
 
 PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
 
@@ -95,17 +95,6 @@ def test_every_shipped_model_has_a_name_of_its_own() -> None:
     shipped = {"minilm", *LEXICAL, *(folder.name for folder in packaged.iterdir() if folder.is_dir())}
     assert len({model_name(name) for name in (*shipped, "minilm+bm25")}) == len(shipped) + 1
     assert not {name for name in shipped if model_label(name) == name}
-
-
-def luminance(colour: str) -> float:
-    parts = [int(part, 16) / 255 for part in re.findall("[0-9a-f]{2}", colour)]
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("marks", [DECISIONS, GROUPS])

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.data.records import Corpus
 from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages import pool as claims_pool
-from entail.evaluation.passages.pool import PassageLists, PassageScore, Pool, read_pool, search_wordings
+from entail.evaluation.passages.pool import PassageLists, PassageScore, read_pool, search_wordings
 from entail.index.protocol import Floats, Hits, Manifest
 from entail.index.ranking import top_k
 from entail.ui.claims.passages import overview
@@ -29,10 +28,6 @@ class FakeIndex:
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         return top_k(self.scores(queries), k)
-
-
-PASSAGES = Corpus.of("four", ["p0", "p1", "p2", "=p3"])
-POOL = Pool("four", PASSAGES)
 
 
 def lists(k: int = 2) -> PassageLists:

@@ -10,11 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.answering.spans import TextSpan
-from entail.claims import RULES, existence_claim, state_answer
-from entail.data.bundled import sample_corpus
+from entail.claims import RULES, state_answer
 from entail.data.records import Corpus
 from entail.errors import EncoderError
-from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
+from entail.evaluation.passages.pool import EXAMPLES
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import html, named, opened, said, settled
 
@@ -81,16 +80,6 @@ def test_the_first_visit_asks_an_example(app: AppTest) -> None:
     app = settled(app.selectbox(key="claims_pick").set_value(EXAMPLES[1].question).run())
     assert app.text_input(key="claims_answer").value == EXAMPLES[1].answer
     assert typed(app, "Why?").text_input(key="claims_answer").value == ""
-
-
-def test_every_example_is_over_the_sample() -> None:
-    pool = corpus_pool(sample_corpus())
-    assert len(pool.questions) == len(EXAMPLES)
-    for example in EXAMPLES:
-        known_question = pool.find_question(example.question.lower())
-        assert known_question is not None
-        assert len(known_question.gold) == len(example.gold), example.question
-        assert not existence_claim(example.question).fallback
 
 
 def test_a_question_becomes_a_claim_to_edit_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:

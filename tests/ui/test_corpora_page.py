@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, cast
 
-import openpyxl
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
@@ -101,20 +100,6 @@ def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared
     assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("a café costs 5 €",)
 
 
-def test_a_sheet_of_excel_is_imported_without_the_question_of_its_encoding(
-    ada: AppTest, shared: Workspace
-) -> None:
-    book, file = openpyxl.Workbook(), io.BytesIO()
-    sheet = book.create_sheet("facts", 0)
-    for row in (["nr", "sentence"], [1, "ice is cold"], [2, "fire is hot"]):
-        sheet.append(row)
-    book.save(file)
-    ada = ada.file_uploader(key="corpus_file-0").upload("facts.XLSX", file.getvalue(), "").run()
-    assert "corpus_encoding-0" not in {field.key for field in ada.selectbox}
-    ada = named(ada.button, "Import").click().run()
-    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("ice is cold", "fire is hot")
-
-
 def test_an_empty_file_is_said_and_a_wrong_encoding_is_seen(ada: AppTest) -> None:
     ada = ada.file_uploader(key="corpus_file-0").upload("facts.txt", b" \n", "text/plain").run()
     assert ada.warning
@@ -131,17 +116,6 @@ def test_pasted_premises_become_a_corpus(ada: AppTest, shared: Workspace) -> Non
     info = shared.corpora.info(ada.selectbox(key="corpus").value)
     assert (info.name, shared.corpora.corpus(info.id).texts) == ("opposites", ("ice is cold", "fire is hot"))
     assert ada.text_area(key="corpus_pasted-1").value == ""
-
-
-def test_a_column_without_a_usual_name_is_proposed_by_its_texts(ada: AppTest, shared: Workspace) -> None:
-    facts = "Nr;Fakt;Quelle\n1;Eis ist kalt;WorldTree\n2;Glut ist heiß;WorldTree\n".encode()
-    ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()
-    assert any("Eis ist kalt" in caption.value for caption in ada.caption)
-    ada = named(ada.button, "Import").click().run()
-    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == (
-        "Eis ist kalt",
-        "Glut ist heiß",
-    )
 
 
 def test_columns_of_a_file_are_shown_and_searched(ada: AppTest, shared: Workspace) -> None:
@@ -338,16 +312,6 @@ def test_the_corpus_follows_the_author_until_one_is_picked(
     assert app.selectbox(key=key).value == SAMPLE_ID
 
 
-def test_a_malformed_file_imports_no_tree(app: AppTest, shared: Workspace) -> None:
-    before = len(shared.log.trees())
-    app = by(app).run()
-    content = f"{ROW}{{nope\n".encode()
-    app = app.file_uploader(key="import_file-0").upload("x.jsonl", content, "text/plain").run()
-    app = app.button(key="import_go").click().run()
-    assert app.error
-    assert len(shared.log.trees()) == before
-
-
 def test_trees_are_imported_over_the_corpus_on_the_screen(
     app: AppTest, shared: Workspace, small: str
 ) -> None:
@@ -364,11 +328,3 @@ def test_trees_are_imported_over_the_corpus_on_the_screen(
     assert next(tree for tree in shared.log.trees() if tree.hypothesis == "h").corpus_id == SAMPLE_ID
     assert not app.file_uploader(key="import_file-1").value, "a second click imports nothing again"
     assert "import_go" not in keys(app)
-
-
-@pytest.mark.parametrize("name", ["facts.csv", "facts.txt", "facts.jsonl"])
-def test_an_empty_file_is_refused_with_a_reason(ada: AppTest, name: str) -> None:
-    ada = ada.file_uploader(key="corpus_file-0").upload(name, b"", "text/plain").run()
-    ada = named(ada.button, "Import").click().run()
-    assert not ada.exception
-    assert ada.error

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import accepts, on_tree, opened, opens, said
+from tests.ui.conftest import accepts, on_tree, opens, said
 
 
 @pytest.fixture
@@ -38,12 +38,3 @@ def test_a_damaged_tree_is_named_and_others_open(
     app = on_tree(app, other)
     assert not app.error
     assert accepts(app)
-
-
-@pytest.mark.parametrize(
-    "page", ["streamlit_app.py", "pages/Compare.py", "pages/Models.py", "pages/Corpora.py"]
-)
-def test_other_pages_work(app: AppTest, damaged: tuple[str, str], page: str) -> None:
-    app = app.run() if page == "streamlit_app.py" else opened(app.run(), page)
-    assert not app.error
-    assert not app.exception

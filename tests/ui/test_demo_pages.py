@@ -1,7 +1,6 @@
 """A demo as its visitors see it: everything to look at, nothing of the team's to change."""
 
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
+from tests.support.machine import digests
 from tests.ui.conftest import buttons, new_app, said, settled
 
 
@@ -22,13 +22,6 @@ def demo(shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     st.cache_resource.clear()
     yield tmp_path / "data"
     st.cache_resource.clear()
-
-
-def content(folder: Path) -> dict[str, str]:
-    files = (
-        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
-    )
-    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def opened(page: str = "", **state: object) -> AppTest:
@@ -51,18 +44,18 @@ def opened(page: str = "", **state: object) -> AppTest:
     ],
 )
 def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: str) -> None:
-    before = content(demo)
+    before = digests(demo)
     app = opened(script)
     if script == "pages/Models.py":
         app.segmented_control(key="models_view").set_value("Hub").run()
     assert "This is a demo." in said(app)
     assert f"In this demo {why}" in said(app)
     assert not {button.label for button in app.button} & {"Add", "Import", "Correct", "Retire"}
-    assert content(demo) == before
+    assert digests(demo) == before
 
 
 def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path) -> None:
-    before = content(demo)
+    before = digests(demo)
     app = opened()
     app.text_input(key="start_text").set_value("snow is cold")
     start = app.button(key="start")
@@ -82,7 +75,7 @@ def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path)
     stranger = opened()
     assert not [tree for tree in stranger.session_state["visitor_log"].trees() if not tree.example]
     assert len(list(tmp_path.glob("entail-demo-*"))) == 2
-    assert content(demo) == before
+    assert digests(demo) == before
     log.close()
     stranger.session_state["visitor_log"].close()
     assert not list(tmp_path.glob("entail-demo-*"))

@@ -24,7 +24,6 @@ from entail.ui.shared.form import MAX_COMMON, setting_label
 from entail.ui.shared.resources import Workspace, jobs
 from tests.ui.conftest import named, said, settled
 
-ROOT = Path(__file__).parents[2]
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
 PAIRS = (
     NliPair("A dog runs in a park.", "An animal moves.", "entailment"),

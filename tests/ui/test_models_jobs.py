@@ -145,20 +145,6 @@ def test_a_done_job_leads_to_its_promotion(
     assert "promote_job" not in keys(app)
 
 
-def test_a_scorer_leads_to_its_promotion_where_it_builds_chains(view: View, models: Path) -> None:
-    done = train(submit(steps=3))
-    (models / "mine" / "head.safetensors").write_bytes(b"a head")
-    record = {"method": "arcf", "base": "minilm", "scorer": {"max_length": 256}}
-    (models / "mine" / "entail.json").write_text(json.dumps(record), "utf-8")
-    (models / "mine" / "adapter").mkdir()
-    shutil.copytree(models / "mine", models / "other")
-    app = view(job=done.id)
-    assert "Chains page" in str(app.success[0].value)
-    app.button(key="promote_job").click().run()
-    assert app.session_state["models_encoder"] == "mine"
-    assert "candidate" not in app.query_params
-
-
 def test_settings_are_duplicated(view: View) -> None:
     job = end(submit(steps=41, pace=0.5), killed)
     app = view(job=job.id)
@@ -197,27 +183,6 @@ def test_broken_and_missing_jobs_and_methods(view: View, monkeypatch: pytest.Mon
         assert not {"cancel_job", "like_job"} & keys(at(app, job=strange.id))
     at(app).button(key=f"delete-{broken.id}").click().run()
     assert not jobs().unreadable()
-
-
-def test_a_job_of_another_version(view: View) -> None:
-    job = train(submit())
-    rewrite(jobs(), job.id, "spec", lambda spec: spec["config"].update(gone_by_now=3))
-    rewrite(jobs(), job.id, "outcome", lambda outcome: outcome.update(evaluation={"score": 1}))
-    app = view(job=job.id)
-    assert "Gone by now" in list(app.dataframe[0].value["setting"])
-    assert app.button(key="promote_job")
-    assert "expected" not in said(at(app, job="new", like=job.id))
-
-
-def test_a_job_deleted_while_it_is_drawn(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = train(submit())
-
-    def vanish(self: Any, job_id: str, **options: Any) -> Any:
-        self.state.delete_job(job_id)
-        return self.job(job_id)
-
-    monkeypatch.setattr(type(jobs()), "list_events", vanish)
-    assert "no job has the id" in said(view(job=job.id))
 
 
 def step(number: int, rate: float | None = None, **terms: float) -> dict[str, Any]:

@@ -18,13 +18,12 @@ from entail.encoders.card import write_training_queries
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.candidates import Candidate, list_splits
+from entail.jobs.candidates import Candidate
 from entail.jobs.record import Job, JobSpec, Status
 from entail.registry.models import active, promote
 from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
-from entail.trees.installation.seed import SAMPLE_ID
-from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import current_suggester
 from tests.ui.conftest import by, keys, named, said, settled
 
@@ -173,17 +172,6 @@ def test_damaged_pointers_are_an_error_and_the_list_stays(
     assert app.dataframe
 
 
-def test_broken_links_and_folders_are_no_splits(shared: Workspace, tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "splits"
-    folder.mkdir()
-    (folder / "gone.jsonl").symlink_to(tmp_path / "nowhere")
-    (folder / "folder.jsonl").mkdir()
-    (folder / "dev.jsonl").touch()
-    corpus = shared.corpora.info(SAMPLE_ID)
-    splits = list_splits(jobs(), shared.log, shared.corpora, corpus, None)
-    assert [split.name.partition(" ")[0] for split in splits] == ["dev.jsonl", "dev.jsonl", "example"]
-
-
 @pytest.fixture
 def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
     """Two encoders of Gaussians, one of them under the name of the packaged one."""
@@ -194,19 +182,6 @@ def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
 def put(*names: str) -> None:
     for name in names:
         promote(name, by="Bo", anyway=True)
-
-
-@pytest.mark.usefixtures("shared", "two")
-def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(app: AppTest) -> None:
-    app = opened(app)
-    assert app.button(key="promote-mine").disabled
-    app = press(insist(app), "Promote mine")
-    assert active(role="direction").encoder == "mine"
-    assert "promote-mine" not in keys(app)
-    assert ":gray[promoted by Ada, " in said(app)
-    app = press(app, "Restore GaussCSE MiniLM (direction)")
-    assert active(role="direction").encoder == "gausscse-minilm"
-    assert "**Ada** rolled back the last promotion as encoder of direction" in said(app)
 
 
 def test_a_scorer_that_a_training_leads_to_is_promoted(

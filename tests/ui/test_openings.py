@@ -48,6 +48,7 @@ def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
 
 def test_every_example_has_lists_of_the_packaged_encoders() -> None:
     for example in EXAMPLES:
+        assert not existence_claim(example.question).fallback
         lists = stored(example.question)
         assert all(len(positions) == 5 for positions in lists.positions.values())
         assert all(row.other for row in lists.rows((0, "question"), (0, "claim"))), "ranks beyond the first 5"

@@ -226,12 +226,6 @@ def test_selecting_in_the_outline_shows_that_nodes_candidates(
     assert all(f"{own}-n2-" in (key or "") for key in offered)
 
 
-def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace) -> None:
-    tree_id = shared.log.create(Create(hypothesis="no facts at hand"), author="Ada", corpus_id=None)
-    app = on_tree(app, tree_id)
-    assert "no corpus" in said(app)
-
-
 def test_corpora_grow_by_who_has_a_name(app: AppTest, shared: Workspace) -> None:
     app = app.switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass is a solid")

@@ -15,7 +15,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.registry.models import active, promote
 from entail.runtime.machine import Gpu
 from entail.runtime.memory import list_residents, use_device
 from entail.runtime.models import model_cache
@@ -27,7 +26,8 @@ from entail.ui.serving import target
 from entail.ui.serving.memory import LOADING
 from entail.ui.serving.replay import REPLAYS
 from entail.ui.shared.resources import Workspace
-from tests.serving.conftest import running, until
+from tests.serving.conftest import running
+from tests.support.machine import until
 from tests.ui.conftest import by, new_app, said
 
 TOKEN = "a-token-of-some-length"
@@ -115,19 +115,6 @@ def test_models_are_loaded_and_freed(api: target.Target) -> None:
     use_device("cpu")
     assert not list_residents()
     assert os.environ["ENTAIL_DEVICE"] == "cpu"
-
-
-def test_a_promotion_is_rolled_back_beside_its_traffic(
-    api: target.Target, trained: Callable[..., Path]
-) -> None:
-    trained("mine")
-    before = active().encoder
-    pointer = promote("mine", by="Ada", anyway=True)
-    assert opened("Models", author=None).button(key=f"back-{pointer.number}").disabled
-    app = opened("Models")
-    app = app.button(key=f"back-{pointer.number}").click().run()
-    assert not app.exception
-    assert active().encoder == before
 
 
 @pytest.mark.parametrize(
