@@ -17,7 +17,7 @@ from entail.data.corpora import (
     sample_columns,
 )
 from entail.data.records import Premise
-from entail.errors import CorpusError, FormatError, ProofError
+from entail.errors import CorpusError, FormatError
 from entail.progress import Progress
 
 FACTS = ("ice is cold", "fire is hot", "a cat is an animal")
@@ -85,12 +85,6 @@ def test_ids_of_every_format() -> None:
     assert rows == (Premise("ice"), Premise("fire", "7"))
     mapping = read_corpus(b'{"a.1": "ice", "b": "fire"}', name="f.json").corpus.premises
     assert mapping == (Premise("ice", "a.1"), Premise("fire", "b"))
-
-
-def test_a_suffix_wins_over_the_content() -> None:
-    for name in ("f.txt", "f.TXT.gz"):
-        assert read_corpus(b"text\nice\n", name=name).corpus.texts == ("text", "ice")
-    assert read_corpus(b"text\nice\n", name="f").corpus.texts == ("ice",)
 
 
 @pytest.mark.parametrize("quotes", ["", '"'])
@@ -219,12 +213,6 @@ def test_malformed_files_name_the_place(name: str, text: str, line: int | None, 
         read_corpus(text.encode(), name=name)
     assert caught.value.line == line
     assert str(caught.value).startswith(name)
-
-
-def test_malformed_trees_are_named() -> None:
-    bad = TREE | {"proof": "sent1 & sent9 -> hypothesis; "}
-    with pytest.raises(ProofError, match=r"f.jsonl, line 2.*sent9"):
-        read_corpus(lines(TREE, bad).encode(), name="f.jsonl")
 
 
 @pytest.mark.parametrize(

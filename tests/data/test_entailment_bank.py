@@ -97,14 +97,6 @@ def test_a_row_becomes_a_tree() -> None:
     assert tree.distractors == ("sent5", "sent2")
 
 
-def test_task_3_is_a_tree_without_proof() -> None:
-    tree = row_to_tree(TASK_3)
-    assert (tree.steps, tree.intermediates, tree.distractors) == ((), {}, ())
-    assert tree.sentences == {"sent1": "fire is hot", "sent2": "fire is hot"}
-    row = {key: value for key, value in TASK_3.items() if key != "proof"}
-    assert row_to_tree(row).steps == ()
-
-
 @pytest.mark.parametrize("meta", [None, {}, {"question_text": "What drips?"}])
 def test_without_triples_the_context_is_parsed(meta: dict[str, Any] | None) -> None:
     row = ROW | {"meta": meta}
@@ -172,19 +164,6 @@ def test_every_derivable_field_is_derived() -> None:
     bare = ExplanationTree.of_premises("new", "ice drips", ["ice is cold"])
     assert list(tree_to_row(bare)) == list(ROW)
     assert row_to_tree(tree_to_row(bare)) == replace(bare, extra=tree_to_row(bare))
-
-
-def test_absent_fields_are_derived_and_read_ones_kept() -> None:
-    row = {key: ROW[key] for key in ("id", "context", "hypothesis", "proof")} | {
-        "mine": [1],
-        "depth_of_proof": 9,
-    }
-    back = tree_to_row(row_to_tree(row))
-    assert back["mine"] == [1]
-    assert back["depth_of_proof"] == 9
-    assert back["full_text_proof"] == ROW["full_text_proof"]
-    assert "question" not in back
-    assert row_to_tree(back).steps == row_to_tree(row).steps
 
 
 @pytest.mark.parametrize(

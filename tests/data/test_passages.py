@@ -310,13 +310,6 @@ def test_rows_that_are_not_understood_are_refused(tmp_path: Path, read: Any, tex
         list(read(written(tmp_path, "f", text)))
 
 
-def test_a_question_that_its_paragraph_does_not_answer_has_no_gold_passage(tmp_path: Path) -> None:
-    entries = [{"question": "What is cold?"}, {"question": "What is hot?", "is_impossible": True}]
-    paragraphs = [{"context": "Ice is cold.", "qas": entries}]
-    file = written(tmp_path, "v2.json", {"data": [{"paragraphs": paragraphs}]})
-    assert [question.gold for question in read_questions(file)] == [(COLD,), ()]
-
-
 def test_an_id_names_one_text(tmp_path: Path) -> None:
     first = written(tmp_path, "a.tsv", "1\tice\n2\tfire\n1\tice\n")
     same, second = written(tmp_path, "b.tsv", "2\tfire\n3\tsteam\n"), written(tmp_path, "c.tsv", "1\tsteam\n")

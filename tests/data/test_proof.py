@@ -19,15 +19,6 @@ from entail.errors import ProofError
 
 Proof = tuple[tuple[Step, ...], dict[str, str], list[str]]
 
-PROOF = "sent1 & sent2 -> int1: leo is a constellation; int1 & sent3 -> hypothesis; "
-
-
-def test_the_official_form() -> None:
-    steps, intermediates = parse_proof(PROOF)
-    assert steps == (Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis"))
-    assert intermediates == {"int1": "leo is a constellation"}
-    assert format_proof(steps, intermediates) == PROOF
-
 
 def test_no_proof_is_no_steps() -> None:
     assert parse_proof("") == parse_proof(" \n") == ((), {})
