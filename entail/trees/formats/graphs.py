@@ -32,13 +32,15 @@ def to_svg(
     kinds = [kind for kind in KINDS if any(box.kind == kind for box in drawing.boxes.values())]
     *key_starts, keys_end = accumulate((72 + columns_of(NAMES[kind]) * COLUMN for kind in kinds), initial=0.0)
     legend_top = drawing.height + MARGIN
+    review = "" if tree.review is None else str(tree.review)
     return template("picture.svg").render(
         drawing=drawing,
         title=tree.node(start).text,
         description="\n".join(map(str, (*outline(tree, with_rejected=with_rejected), *reviews(tree)))),
         finished={id for id in tree.nodes if tree.is_finished(id)},
-        width=max(drawing.width + MARGIN, keys_end) + MARGIN,
-        height=legend_top + 20 + 2 * MARGIN,
+        review=review,
+        width=max(drawing.width + MARGIN, keys_end, width_of(review, "premise")) + MARGIN,
+        height=legend_top + 20 + 2 * MARGIN + (FONT_SIZE + MARGIN if review else 0),
         margin=MARGIN,
         legend_top=legend_top,
         keys=[*zip(kinds, key_starts, strict=True)],
@@ -49,9 +51,8 @@ def to_svg(
 def to_dot(tree: Tree) -> str:
     """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top."""
     graph = {"fontname": "sans-serif", "rankdir": "BT", "ordering": "in", "charset": "utf8", "labelloc": "t"}
-    graph |= {"label": tree.root.text, "fontcolor": LIGHT.text, "bgcolor": LIGHT.background}
-    if tree.review is not None:
-        graph["comment"] = str(tree.review)
+    title = tree.root.text if tree.review is None else f"{tree.root.text}\n{tree.review}"
+    graph |= {"label": title, "fontcolor": LIGHT.text, "bgcolor": LIGHT.background}
     lines = [
         "digraph explanation {",
         f"  graph {_attributes(graph)};",
