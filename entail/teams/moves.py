@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -108,14 +108,19 @@ def record_move(
     annotator: str | None,
     actor: str,
     reason: str = "",
-) -> None:
-    """Move a locked piece and log it; raise `TeamError` if its annotator has another copy already."""
+    tree_seq: int | None = None,
+) -> Piece:
+    """Move a locked piece and log it with the seq of its tree, which is looked up by default.
+
+    Raises:
+        TeamError: If its annotator has another copy already; the transaction has to end then.
+    """
     at, name = datetime.now(UTC), enter(connection, actor)
-    tree = tree_of(connection, piece.id, annotator or piece.annotator)
-    values = {"state": state, "annotator": annotator, "at": at, "moves": piece.moves + 1}
+    if tree_seq is None and (tree := tree_of(connection, piece.id, annotator or piece.annotator)) is not None:
+        tree_seq = tree[1]
+    values: dict[str, Any] = {"state": state, "annotator": annotator, "at": at, "moves": piece.moves + 1}
     try:
-        with connection.begin_nested():
-            connection.execute(sa.update(schema.pieces).where(is_piece(piece.id)).values(**values))
+        connection.execute(sa.update(schema.pieces).where(is_piece(piece.id)).values(**values))
     except sa.exc.IntegrityError as error:
         raise TeamError(
             f"{annotator} has another copy of this hypothesis already; each is for another annotator",
@@ -127,13 +132,14 @@ def record_move(
         "action": action,
         "state": state,
         "annotator": annotator,
-        "tree_seq": tree[1] if tree is not None else None,
+        "tree_seq": tree_seq,
         "reason": reason.strip(),
         "author": name,
         "at": at,
         "verified": is_signed_in(actor),
     }
     connection.execute(sa.insert(schema.moves).values(row))
+    return replace(piece, **values)
 
 
 def read_moves(connection: sa.Connection, piece: PieceId) -> list[Move]:

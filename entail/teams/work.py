@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -24,6 +25,7 @@ from entail.teams.permissions import PieceId, is_piece, require
 from entail.teams.policy import RULES, Action, State
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import insert_trees
+from entail.trees.log.replay import CREATED
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.copies import (
@@ -83,10 +85,11 @@ class Work:
     ) -> Piece | None:
         name = enter(connection, actor)
         # Two claims of one annotator follow each other, so that the second sees the first.
-        own_row = sa.select(schema.authors.c.name).where(schema.authors.c.name == name)
-        connection.execute(own_row.with_for_update(key_share=True))
-        idle = sa.select(_projects.c.idle_hours).where(_projects.c.id == project_id)
-        ended = _lease_ended(datetime.now(UTC) - timedelta(hours=connection.scalar(idle) or 0))
+        own_row = schema.authors.join(_projects, _projects.c.id == project_id)
+        settings = sa.select(_projects.c.idle_hours, _projects.c.corpus_id).select_from(own_row)
+        settings = settings.where(schema.authors.c.name == name)
+        project = connection.execute(settings.with_for_update(of=schema.authors, key_share=True)).one()
+        ended = _lease_ended(datetime.now(UTC) - timedelta(hours=project.idle_hours))
         free = (_pieces.c.copy > 0) & sa.or_(_pieces.c.state == "open", ended)
         own = sa.func.coalesce(is_person(_pieces.c.assignee, actor), sa.false())
         query = select_pieces().order_by(None)
@@ -97,12 +100,14 @@ class Work:
             return None
         piece = read_piece(row)
         reason = f"the lease of {piece.annotator} ended" if piece.annotator else ""
-        if tree_of(connection, piece.id, name) is None:
-            _start_tree(connection, piece, name, actor)
-        record_move(
-            connection, piece, "take", state="in progress", annotator=name, actor=actor, reason=reason
-        )
-        return _read(connection, piece.id)
+        begun = tree_of(connection, piece.id, name) if piece.moves else None
+        tree_id = _start_tree(connection, piece, name, actor, project.corpus_id) if begun is None else ""
+        step: dict[str, Any] = {"state": "in progress", "annotator": name, "reason": reason}
+        tree_seq = CREATED if begun is None else begun[1]
+        taken = record_move(connection, piece, "take", actor=actor, tree_seq=tree_seq, **step)
+        if begun is not None:
+            return _read(connection, piece.id)
+        return replace(taken, tree_id=tree_id, submitted_seq=None)
 
     def pieces(
         self,
@@ -306,12 +311,12 @@ def _spoilt(actor: str, name: str) -> sa.ColumnElement[bool]:
     return sa.or_(lost, sa.exists().where(own), saw)
 
 
-def _start_tree(connection: sa.Connection, piece: Piece, name: str, actor: str) -> None:
-    corpus = sa.select(_projects.c.corpus_id).where(_projects.c.id == piece.id.project_id)
+def _start_tree(connection: sa.Connection, piece: Piece, name: str, actor: str, corpus_id: str | None) -> str:
     act = Create(hypothesis=piece.hypothesis)
-    (tree_id,) = insert_trees(connection, [act], author=actor, corpus_id=connection.scalar(corpus))
+    (tree_id,) = insert_trees(connection, [act], author=actor, corpus_id=corpus_id)
     row = {**piece.id._asdict(), "tree_id": tree_id, "annotator": name}
     connection.execute(sa.insert(_copies).values(row))
+    return tree_id
 
 
 def _read(connection: sa.Connection, piece: PieceId) -> Piece:

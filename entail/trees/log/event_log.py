@@ -149,13 +149,11 @@ def insert_trees(
     corpus = sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)
     if corpus_id is not None and connection.scalar(corpus) is None:
         raise CorpusError(f"there is no corpus {corpus_id!r}")
-    tree_ids = set(connection.scalars(sa.select(schema.trees.c.id)))
+    acts = list(acts)
     trees: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
-    for act in acts:
+    for act, tree_id in zip(acts, _new_ids(connection, len(acts)), strict=True):
         check_create(act)
-        tree_id = next(id for id in iter(lambda: secrets.token_hex(4), "") if id not in tree_ids)
-        tree_ids.add(tree_id)
         event = Event(seq=1, author=name, at=at, act=act, verified=is_signed_in(author))
         trees.append(
             {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
@@ -165,6 +163,15 @@ def insert_trees(
         connection.execute(sa.insert(schema.trees), trees)
         connection.execute(sa.insert(schema.events), events)
     return [tree["id"] for tree in trees]
+
+
+def _new_ids(connection: sa.Connection, count: int) -> set[str]:
+    """Return so many ids of no tree."""
+    ids, column = set[str](), schema.trees.c.id
+    while len(ids) < count:
+        new = {secrets.token_hex(4) for _ in range(min(count - len(ids), 500))}
+        ids |= new.difference(connection.scalars(sa.select(column).where(column.in_(new))))
+    return ids
 
 
 def _select_visible(viewer: str | None) -> sa.Select[Any]:

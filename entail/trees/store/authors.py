@@ -135,15 +135,12 @@ def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object
 
 def _find_name(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
     """Return the name of an author as `fold_name` compares them; with `typed`, of one who never signed in."""
-    query = sa.select(authors.c.name)
+    same = authors.c.name == name
+    query = sa.select(authors.c.name).where(sa.or_(same, authors.c.folded == fold_name(name)))
     if typed:
         query = query.where(authors.c.subject.is_(None))
     # Earlier versions stored keys with some characters that cannot be seen, so the name itself comes first.
-    names = [
-        connection.scalar(query.where(condition))
-        for condition in (authors.c.name == name, authors.c.folded == fold_name(name))
-    ]
-    return next((str(stored_name) for stored_name in names if stored_name is not None), None)
+    return connection.scalar(query.order_by(same.desc()).limit(1))
 
 
 class Authors:
