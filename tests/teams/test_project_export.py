@@ -186,11 +186,18 @@ def test_an_import_has_what_was_exported(team_of_both: Team, tmp_path: Path) -> 
     team.projects.set_member(done.project.id, "Rita", "reviewer", actor="Olga")
     after = export(team, done.project, names=True)
     assert after.people == before.people
-    ids = ("tree", "id", "node")
-    for name in ("copies", "trees", "comments", "hypotheses.jsonl"):
-        old, new = rows(before.files, name), rows(after.files, name)
-        strip = [[{key: row[key] for key in row if key not in ids} for row in part] for part in (old, new)]
-        assert strip[0] == strip[1], name
+    logs = [rows(part.files, "logs.jsonl") for part in (before, after)]
+    new_ids = dict(zip(*([log["tree"] for log in part] for part in logs), strict=True))
+    for name in ("copies", "trees", "comments", "decisions", "hypotheses.jsonl", "logs.jsonl"):
+        old, new = (json.dumps(rows(part.files, name), default=str) for part in (before, after))
+        for old_id, new_id in new_ids.items():
+            old = old.replace(old_id, new_id)
+        assert old == new, name
+    reasons = [move["reason"] for log in logs[1] for move in log["moves"] if move["action"] == "send back"]
+    assert reasons == ["why?"]
+    curation, agreed = Curation(team.database, team.log), PieceId(done.project.id, 1, 0)
+    origins = curation.provenance(agreed, actor="Rita").values()
+    assert {origin.authors for origin in origins} == {("Ann", "Bob"), ("Ann",)}
     for name in ("guidelines/1.md", "guidelines/2.md", "agreement.json"):
         assert after.files[name] == before.files[name]
     outlines = [
@@ -247,6 +254,13 @@ DAMAGE: tuple[tuple[str, bytes, bytes], ...] = (
     ("copies.jsonl", b'"submitted"', b'"lost"'),
     ("data/comments.parquet", b"PAR1", b"PAR0"),
     ("data/comments.parquet", b"resolved", b"reversed"),
+    ("logs.jsonl", b'"accept"', b'"adopt"'),
+    ("logs.jsonl", b'"send back"', b'"own"'),
+    ("logs.jsonl", b'"state": "accepted"', b'"state": "won"'),
+    ("logs.jsonl", b'"first_seq": 1', b'"first_seq": -9'),
+    ("logs.jsonl", b'"tree_seq": 1', b'"tree_seq": 1e9'),
+    ("logs.jsonl", b'"rank": 1', b'"rank": 99999999999999999999'),
+    ("logs.jsonl", b'"score": 0.5', b'"score": NaN'),
 )
 """File, a part of it, and what stands there instead."""
 

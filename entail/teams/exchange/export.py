@@ -7,6 +7,7 @@ hypotheses.jsonl    hypotheses, and how many copies each gets
 trees.jsonl         agreed trees, and accepted copies of hypotheses without one, in EntailmentBank's format
 copies.jsonl        the copies of all annotators in all states, in the same format
 decisions, comments each as CSV and as Parquet
+logs.jsonl          acts, moves, choices and named versions of each tree; not on the Hub
 agreement.json      what `entail agreement --json` prints
 guidelines/         their versions
 data/               tables of Parquet
@@ -23,6 +24,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from entail.data.spreadsheets import to_csv
 from entail.data.writing import write_bytes
 from entail.errors import DataError, ProofError
 from entail.teams.comments import Comments, Thread
+from entail.teams.exchange.logs import LOGS, list_people, read_log, rename
 from entail.teams.permissions import require
 from entail.teams.projects import Projects
 from entail.teams.report import measure_agreement
@@ -126,7 +129,7 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
 def is_exported(name: str) -> bool:
     """Return whether an export may have a file of this path, so that an old one must not stay."""
     tables = {f"data/{name}.parquet" for name in _COLUMNS} | {f"{name}.csv" for name in _CSV}
-    rest = {PROJECT, HYPOTHESES, TREES, COPIES, AGREEMENT, UNWRITTEN}
+    rest = {PROJECT, HYPOTHESES, TREES, COPIES, LOGS, AGREEMENT, UNWRITTEN}
     return name in tables | rest or re.fullmatch(rf"{GUIDELINES}/\d+\.md", name) is not None
 
 
@@ -149,7 +152,7 @@ def export_project(
         project_id: Id of the project.
         actor: Author who exports; copies that are hidden from them are left out.
         names: Whether people have their names, instead of `annotator-1` or `reviewer-1`.
-        public: Whether to leave out copies that are hidden from anyone.
+        public: Whether to leave out copies that are hidden from anyone, and the logs.
         repo: Hub id, for the card.
         licence: Licence of the data set as a Hub id, by default that of the corpus.
 
@@ -175,8 +178,13 @@ def export_project(
         query = sa.select(*columns).where(table.project_id == project_id).order_by(table.number)
         with database.reading() as connection:
             hypotheses = [dict(row._mapping) for row in connection.execute(query)]
+            logs = [
+                read_log(connection, piece, histories[piece.tree_id], evidence[piece.tree_id])
+                for piece in pieces
+                if piece.tree_id in histories and not public
+            ]
         corpus = CorpusStore(database).info(project.corpus_id) if project.corpus_id else None
-    people = _name_people(reviews.values(), histories.values(), threads, names=names)
+    people = _name_people(reviews, histories.values(), threads, logs, names=names)
     reviews = {
         id: replace(review, annotator=people[review.annotator], by=people[review.by])
         for id, review in reviews.items()
@@ -220,6 +228,7 @@ def export_project(
         HYPOTHESES: _to_jsonl(hypotheses),
         TREES: _to_jsonl(accepted.values()),
         COPIES: _to_jsonl(copies.values()),
+        **({LOGS: _to_jsonl(rename(log, people) for log in logs)} if logs else {}),
         AGREEMENT: _to_json(_rename(report.to_json(), people)),
         **{f"{name}.csv": to_csv([list(_COLUMNS[name]), *_cells(name, tables[name])]) for name in _CSV},
         **{f"{GUIDELINES}/{version.version}.md": version.text for version in guidelines},
@@ -232,16 +241,19 @@ def export_project(
 
 
 def _name_people(
-    reviews: Iterable[Review],
+    reviews: Mapping[str, Review],
     histories: Iterable[History],
     threads: Iterable[Thread],
+    logs: Iterable[Mapping[str, Any]],
     *,
     names: bool,
 ) -> dict[str, str]:
     """Return author -> name in the files, annotators first, in the order of the pieces."""
-    reviews = list(reviews)
-    annotators = dict.fromkeys(review.annotator for review in reviews if review.copy)
-    people = [name for review in reviews for name in (review.annotator, review.by)]
+    logged = [(reviews[log["tree"]].copy, *person) for log in logs for person in list_people(log)]
+    annotators = dict.fromkeys(review.annotator for review in reviews.values() if review.copy)
+    annotators |= dict.fromkeys(name for copy, kind, name in logged if copy and kind == "annotator")
+    people = [name for review in reviews.values() for name in (review.annotator, review.by)]
+    people += [name for _, _, name in logged]
     people += [j.author for history in histories for j in history.tree.judgements.values()]
     for thread in threads:
         people += [name for c in thread.comments for name in (c.author, *c.mentions)]
@@ -331,4 +343,4 @@ def _to_json(value: object) -> str:
 
 
 def _to_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
+    return "".join(f"{json.dumps(row, default=datetime.isoformat)}\n" for row in rows)

@@ -6,29 +6,34 @@ import io
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from operator import eq
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 
+from entail.data.entailment_bank.trees import tree_to_row
 from entail.data.reading import MAX_BYTES, Source, read_text, source_name
 from entail.data.records import Corpus, Premise
-from entail.data.stored import parse_as
+from entail.data.stored import parse_as, validate
 from entail.data.text import fold
-from entail.errors import CorpusError, FormatError
-from entail.teams.comments import WHOLE_TREE, Anchor
+from entail.errors import CorpusError, EntailError, FormatError
+from entail.teams.comments import LONGEST_COMMENT, WHOLE_TREE, Anchor
 from entail.teams.exchange.export import COMMENTS, COPIES, GUIDELINES, HYPOTHESES, PROJECT, TREES, to_schema
+from entail.teams.exchange.logs import IMPORT, LOGS, Log, insert_log, to_history
 from entail.teams.permissions import PieceId, is_piece
 from entail.teams.policy import STATES
 from entail.teams.projects import MOST_COPIES, Plan, Project, insert_hypotheses, insert_project
 from entail.trees.formats.convert import read_acts
-from entail.trees.formats.entailment_bank import grow, read_review
-from entail.trees.log.acts import Create
-from entail.trees.log.event_log import insert_trees
+from entail.trees.formats.entailment_bank import read_review, refold
+from entail.trees.log.acts import Event
+from entail.trees.log.event_log import insert_logs
+from entail.trees.log.replay import History, replay
+from entail.trees.log.rules import check_create
 from entail.trees.log.tree import Review
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, fold_name
@@ -47,6 +52,7 @@ class _About(Plan):
 
     name: str = ""
     corpus: str | None = None
+    corpus_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +92,9 @@ def import_project(
 ) -> ProjectImport:
     """Make a new project of an export, all or nothing.
 
-    It has the hypotheses, the guidelines, the trees with their states and authors, and the comments.
-    Judgements and earlier acts are not in the trees. Authors are entered by name, as if they had typed it.
-    The corpus is the one of the same name, if there is one.
+    It has the hypotheses, the guidelines, the trees with their states, logs and authors, and the comments. A
+    tree whose row was changed since, or without a log, begins with its row. Authors are entered by name, as
+    if they had typed it. The corpus is the one of the same name, if there is one, in the same version.
 
     Args:
         source: Folder, or ZIP file.
@@ -103,15 +109,17 @@ def import_project(
     """
     files = _Files(source)
     about, hypotheses = files.about(), files.hypotheses()
-    corpus_id, corpus = None, None
+    corpus_id, corpus, version = None, None, about.corpus_version
     with suppress(CorpusError):
         store = CorpusStore(database)
         info = store.find(about.corpus or "")
-        corpus_id, corpus = info.id, store.corpus(info.id)
+        version = version if version and 1 <= version <= info.version else info.version
+        corpus_id, corpus = info.id, store.corpus(info.id, version=version)
     works = files.works(hypotheses, corpus, accepted=accepted)
+    comments = files.comments(works)
     plan = Plan(**{field.name: getattr(about, field.name) for field in fields(Plan)})
     with database.writing() as connection:
-        project = insert_project(connection, name or about.name, actor, corpus_id, None, plan)
+        project = insert_project(connection, name or about.name, actor, corpus_id, version, plan)
         premises = [hypothesis.premise for hypothesis in hypotheses.values()]
         copies = {number: hypothesis.copies for number, hypothesis in hypotheses.items()}
         added = insert_hypotheses(connection, project, premises, copies=copies)
@@ -122,9 +130,8 @@ def import_project(
         _insert_guidelines(connection, project, files.guidelines(), actor)
         trees = _insert_works(connection, project, works)
         _reveal(connection, project)
-        comments = [row for row in files.comments() if row["tree"] in trees]
         for row in comments:
-            _insert_comment(connection, trees[row["tree"]], row, works[row["tree"]].act)
+            _insert_comment(connection, trees[row.tree], row, works[row.tree])
     return ProjectImport(project, len(hypotheses), len(trees), len(comments))
 
 
@@ -132,8 +139,34 @@ def import_project(
 class _Work:
     """Tree of an export, and whose piece it is."""
 
-    act: Create
+    history: History
     review: Review
+    log: Log | None = None
+
+    def renamed(self, name_of: Callable[[str], str]) -> History:
+        """Return its history with other names of authors."""
+        events = [replace(event, author=name_of(event.author)) for event in self.history.events]
+        is_same = all(map(eq, events, self.history.events))
+        return self.history if is_same else replay(events)
+
+
+@dataclass(frozen=True)
+class _Comment:
+    """Row of the table of comments; `sentence` is that of the node."""
+
+    tree: str
+    number: int
+    thread: int
+    about: Literal["tree", "node", "step", "candidate"]
+    node: str | None
+    sentence: str | None
+    key: str | None
+    text: str
+    author: str
+    at: datetime
+    mentions: tuple[str, ...] = ()
+    resolved_by: str | None = None
+    resolved_at: datetime | None = None
 
 
 class _Files:
@@ -195,6 +228,7 @@ class _Files:
     ) -> dict[str, _Work]:
         """Return the trees with their pieces, by their ids in the export."""
         works: dict[str, _Work] = {}
+        logs, now = self._logs(), datetime.now(UTC)
         for name in (TREES,) if accepted else (COPIES, TREES):
             content = self.read(name)
             for act in read_acts(content, name=name, corpus=corpus) if content.strip() else ():
@@ -208,7 +242,12 @@ class _Files:
                     raise FormatError(
                         f"expected copies up to {MOST_COPIES}, found {review.copy}", source=name
                     )
-                works.setdefault(review.tree, _Work(act, review))
+                check_create(act)
+                history = replay([Event(seq=1, author=review.annotator, at=now, act=act)])
+                work = _Work(history, review)
+                if (log := logs.get(review.tree)) is not None and log[2] == _row(history):
+                    work = _Work(log[0], review, log[1])
+                works.setdefault(review.tree, work)
         works = _without_gaps(works, hypotheses)
         reviews = [work.review for work in works.values()]
         pieces = {(review.number, review.copy) for review in reviews}
@@ -224,18 +263,45 @@ class _Files:
             texts.append(read_text(file.read_bytes(), name=f"{GUIDELINES}/{file.name}"))
         return texts
 
-    def comments(self) -> list[dict[str, Any]]:
-        """Return the rows of the comments."""
+    def _logs(self) -> dict[str, tuple[History, Log, Mapping[str, Any]]]:
+        """Return the logs of trees with their rows, by ids in the export; none if it has no file of logs."""
+        if not self._root.joinpath(LOGS).is_file():
+            return {}
+        logs: dict[str, tuple[History, Log, Mapping[str, Any]]] = {}
+        for number, line in enumerate(self.read(LOGS).splitlines(), start=1):
+            log = self._parse(Log, line, LOGS)
+            try:
+                history = to_history(log)
+                logs[log.tree] = history, log, _row(history)
+            except (EntailError, LookupError, TypeError, ValueError, OverflowError) as error:
+                raise FormatError(f"expected a tree's log ({error})", source=LOGS, line=number) from error
+        return logs
+
+    def comments(self, works: Collection[str]) -> list[_Comment]:
+        """Return the comments on some trees."""
         import pyarrow as pa
         from pyarrow import parquet
 
         try:
             table = parquet.read_table(pa.BufferReader(self.read(COMMENTS))).cast(to_schema("comments"))
-        except (pa.ArrowException, OSError, ValueError) as error:
+            content = table.to_pylist()
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise FormatError(
                 f"expected the table of comments, found another ({error})", source=COMMENTS
             ) from error
-        rows: list[dict[str, Any]] = table.to_pylist()
+        rows: list[_Comment] = validate(
+            list[_Comment], [row for row in content if row["tree"] in works], source=COMMENTS
+        )
+        numbers = {(row.tree, row.number) for row in rows}
+        fits = len(numbers) == len(rows) and all(
+            0 < row.number < 2**31
+            and row.thread <= row.number
+            and (row.tree, row.thread) in numbers
+            and len(row.text) <= LONGEST_COMMENT
+            for row in rows
+        )
+        if not fits:
+            raise FormatError("expected comments that are numbered, found others", source=COMMENTS)
         return rows
 
 
@@ -264,28 +330,37 @@ def _insert_guidelines(connection: sa.Connection, project: Project, texts: Seque
 
 def _insert_works(connection: sa.Connection, project: Project, works: Mapping[str, _Work]) -> dict[str, str]:
     """Insert trees with their pieces; return id in the export -> id of the new tree."""
-    by_author: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, str] = {}
+
+    def name_of(name: str) -> str:
+        if name not in names:
+            names[name] = enter(connection, name)
+        return names[name]
+
+    histories = [work.renamed(name_of) for work in works.values()]
+    new = insert_logs(connection, histories, corpus_id=project.corpus_id)
+    trees = dict(zip(works, new, strict=True))
     for id, work in works.items():
-        by_author[work.review.annotator].append(id)
-    trees: dict[str, str] = {}
-    for author, ids in by_author.items():
-        acts = [works[id].act for id in ids]
-        new = insert_trees(connection, acts, author=author, corpus_id=project.corpus_id)
-        trees |= zip(ids, new, strict=True)
-    for id, work in works.items():
-        review, annotator = work.review, enter(connection, work.review.annotator)
+        review, annotator, log = work.review, name_of(work.review.annotator), work.log
         piece = PieceId(project.id, review.number, review.copy)
+        moves = 1 + (len(log.moves) if log is not None else 0)
         stand = {"state": review.state, "annotator": annotator, "at": review.at}
         if not review.copy:
             row = {**piece._asdict(), **stand, "moves": 0}
             connection.execute(sa.insert(schema.pieces).values(row))
-        connection.execute(sa.update(schema.pieces).where(is_piece(piece)).values(**stand, moves=1))
-        is_submitted = review.copy > 0 and review.state not in _BEGUN
-        copy = {"tree_id": trees[id], "annotator": annotator, "submitted_seq": 1 if is_submitted else None}
+        connection.execute(sa.update(schema.pieces).where(is_piece(piece)).values(**stand, moves=moves))
+        submitted = log.submitted_seq if log is not None else None
+        if submitted is None and review.copy > 0 and review.state not in _BEGUN:
+            submitted = work.history.seq
+        copy = {"tree_id": trees[id], "annotator": annotator, "submitted_seq": submitted}
         connection.execute(sa.insert(schema.copies).values(**piece._asdict(), **copy))
-        move = {"seq": 1, "action": "import", "tree_seq": 1, "reason": "", "verified": False}
-        author = enter(connection, review.by)
+        move = {"seq": moves, "action": IMPORT, "tree_seq": work.history.seq, "reason": "", "verified": False}
+        author = name_of(review.by)
         connection.execute(sa.insert(schema.moves).values(**piece._asdict(), **stand, **move, author=author))
+        if log is not None:
+            for name in log.people:
+                name_of(name)
+            insert_log(connection, piece, log, names, trees)
     return trees
 
 
@@ -298,18 +373,22 @@ def _reveal(connection: sa.Connection, project: Project) -> None:
     connection.execute(done.values(revealed_at=datetime.now(UTC)))
 
 
-def _insert_comment(connection: sa.Connection, tree_id: str, row: Mapping[str, Any], act: Create) -> None:
-    """Insert a comment at the node of its sentence, or at the whole tree if there is no such node."""
-    node = grow(act).folded.get(fold(row["sentence"] or ""))
-    anchor = Anchor(row["about"], node, row["key"]) if node is not None else WHOLE_TREE
-    resolved_by = enter(connection, row["resolved_by"]) if row["resolved_by"] else None
+def _insert_comment(connection: sa.Connection, tree_id: str, row: _Comment, work: _Work) -> None:
+    """Insert a comment at its node; without a log at that of its sentence, or else at the whole tree."""
+    node = row.node if work.log is not None else work.history.tree.folded.get(fold(row.sentence or ""))
+    anchor = Anchor(row.about, node, row.key) if node in work.history.texts else WHOLE_TREE
     values = {
-        **{name: row[name] for name in ("number", "thread", "text", "at", "resolved_at")},
+        **{name: getattr(row, name) for name in ("number", "thread", "text", "at", "resolved_at")},
         **asdict(anchor),
         "tree_id": tree_id,
-        "mentions": [enter(connection, name) for name in row["mentions"]],
-        "author": enter(connection, row["author"]),
+        "mentions": [enter(connection, name) for name in row.mentions],
+        "author": enter(connection, row.author),
         "verified": False,
-        "resolved_by": resolved_by,
+        "resolved_by": enter(connection, row.resolved_by) if row.resolved_by else None,
     }
     connection.execute(sa.insert(schema.comments).values(values))
+
+
+def _row(history: History) -> dict[str, Any]:
+    """Return the row of a tree in EntailmentBank's format, without its review."""
+    return tree_to_row(refold(replace(history.tree, review=None)))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC
 from typing import Any
 
 from entail.data.entailment_bank.trees import MAX_NODES, format_trees, next_id, read_trees
@@ -81,8 +82,9 @@ def grow(act: Create) -> Tree:
 def read_review(row: Mapping[str, Any]) -> Review | None:
     """Return the review that an exported row states, None without one, or if it is damaged."""
     try:
-        return parse_as(Review, json.dumps(row["review"]))
-    except (KeyError, TypeError, ValueError):
+        review = parse_as(Review, json.dumps(row["review"]))
+        return replace(review, at=review.at.astimezone(UTC))
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

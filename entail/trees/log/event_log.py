@@ -145,20 +145,29 @@ def insert_trees(
     example: bool = False,
 ) -> list[str]:
     """Create trees in the caller's transaction and return their ids, in order; raises as `TreeLog.create`."""
-    at, name = datetime.now(UTC), enter(connection, author)
+    at, name, verified = datetime.now(UTC), enter(connection, author), is_signed_in(author)
+    histories = []
+    for act in acts:
+        check_create(act)
+        histories.append(replay([Event(seq=1, author=name, at=at, act=act, verified=verified)]))
+    return insert_logs(connection, histories, corpus_id=corpus_id, example=example)
+
+
+def insert_logs(
+    connection: sa.Connection, logs: Sequence[History], *, corpus_id: str | None, example: bool = False
+) -> list[str]:
+    """Create trees with whole logs in the caller's transaction and return their ids, in order.
+
+    Evidence is that of the events. `CorpusError` if there is no such corpus.
+    """
     corpus = sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)
     if corpus_id is not None and connection.scalar(corpus) is None:
         raise CorpusError(f"there is no corpus {corpus_id!r}")
-    acts = list(acts)
     trees: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
-    for act, tree_id in zip(acts, _new_ids(connection, len(acts)), strict=True):
-        check_create(act)
-        event = Event(seq=1, author=name, at=at, act=act, verified=is_signed_in(author))
-        trees.append(
-            {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
-        )
-        events.append(_row(tree_id, event))
+    for history, tree_id in zip(logs, _new_ids(connection, len(logs)), strict=True):
+        trees.append({"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(history)})
+        events += (_row(tree_id, event, event.evidence) for event in history.events)
     if trees:
         connection.execute(sa.insert(schema.trees), trees)
         connection.execute(sa.insert(schema.events), events)
@@ -239,10 +248,11 @@ class TreeLog:
 
         The operator of this machine, a log without a viewer, may export all.
         """
-        view, viewer = copy.copy(self.viewed_by(None)), self.viewer
-        if viewer is not None:
-            enforced = is_signed_in(viewer)
-            view._visible = view._visible.where(~keeps_in(schema.trees.c.id, viewer, enforced=enforced))
+        view = copy.copy(self)
+        view._visible = _select_visible(None)
+        if self.viewer is not None:
+            kept_in = keeps_in(schema.trees.c.id, self.viewer, enforced=is_signed_in(self.viewer))
+            view._visible = view._visible.where(~kept_in)
         return view
 
     @contextmanager

@@ -217,10 +217,13 @@ CREATED = 1
 """Seq of the act that creates a tree."""
 
 
-def replay(events: Sequence[Event], *, strict_from: int | None = None) -> History:
+def replay(
+    events: Sequence[Event], *, strict_from: int | None = None, pasts: dict[int, Tree] | None = None
+) -> History:
     """Return the history of a log.
 
-    With `strict_from`, every act in force from that seq on is checked on the tree before it.
+    With `strict_from`, every act in force from that seq on is checked on the tree before it. `pasts` has the
+    trees after earlier acts that were replayed for a `Restore`: one may return to another.
 
     Raises:
         TreeError: If the log is empty, does not begin with `create`, its seqs are not 1, 2, 3 ..., or an act
@@ -231,7 +234,7 @@ def replay(events: Sequence[Event], *, strict_from: int | None = None) -> Histor
         raise TreeError("a log starts with the act that creates the tree")
     _check_seqs(events, after=0)
     empty = History((), Tree({}), {}, _out_of_force(events), {})
-    return _apply_all(empty, events, strict_from=strict_from)
+    return _apply_all(empty, events, strict_from=strict_from, pasts=pasts)
 
 
 def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
@@ -262,8 +265,14 @@ def _check_seqs(events: Sequence[Event], *, after: int) -> None:
         )
 
 
-def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | None = None) -> History:
-    builder = TreeBuilder(history.tree)
+def _apply_all(
+    history: History,
+    events: Sequence[Event],
+    *,
+    strict_from: int | None = None,
+    pasts: dict[int, Tree] | None = None,
+) -> History:
+    builder, pasts = TreeBuilder(history.tree), {} if pasts is None else pasts
     footprints, texts = dict(history.footprints), dict(history.texts)
     for event in events:
         act = event.act
@@ -278,7 +287,7 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
         try:
             footprints[event.seq] = footprint(before, act, seq=event.seq)
             if isinstance(act, Restore):
-                builder = TreeBuilder(_past((*history.events, *events), event.seq, act))
+                builder = TreeBuilder(_past((*history.events, *events), event.seq, act, pasts))
             else:
                 builder.apply(act, seq=event.seq, author=event.author)
         except (ActError, LookupError, TypeError, ValueError) as error:
@@ -294,10 +303,12 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
     )
 
 
-def _past(events: Sequence[Event], seq: int, act: Restore) -> Tree:
+def _past(events: Sequence[Event], seq: int, act: Restore, pasts: dict[int, Tree]) -> Tree:
     if not 1 <= act.seq < seq:
         raise ActError(f"expected an act from 1 to {seq - 1} to restore, found {act.seq}")
-    return replay(events[: act.seq]).tree
+    if act.seq not in pasts:
+        pasts[act.seq] = replay(events[: act.seq], pasts=pasts).tree
+    return pasts[act.seq]
 
 
 def _new_texts(act: Act, seq: int) -> dict[str, str]:
