@@ -93,7 +93,8 @@ def compare_anew(
     job, handle = jobs.job(job_id), jobs.handle(job_id)
     trainer = method(job.spec.method)
     handle.make_folder()
-    data = read_source(trainer.make_source(handle.source_values()), keep=handle.path)
+    source = trainer.make_source(handle.source_values())
+    data = read_source(source, keep=handle.path, viewer=job.spec.viewer)
     return compare_with_active(trainer, job.name, data, corpus=corpus, progress=progress)
 
 
@@ -253,7 +254,7 @@ def list_splits(
             )
             splits.append(Split(f"{file.name} over {info.name}", (*stamp, version), over))
             splits.append(Split(f"{file.name} over its own sentences", (*stamp, None), own))
-    log = log.viewed_by(None)  # what a comparison shows, all see
+    log = log.exportable()  # what a comparison shows, all see
     for kind, example in (("your team's trees", False), ("example trees", True)):
         summaries = [tree for tree in log.trees(corpus_id=info.id) if tree.example == example and tree.steps]
         if len(summaries) >= _MIN_TREES:

@@ -95,7 +95,8 @@ class Attempt:
         trainer = method(spec.method)
         config = trainer.make_config(spec.config)
         self.job.pull_checkpoint()
-        data = read_source(trainer.make_source(self.job.source_values()), keep=self.job.path)
+        source = trainer.make_source(self.job.source_values())
+        data = read_source(source, keep=self.job.path, viewer=spec.viewer)
         shutil.rmtree(self._staged.parent, ignore_errors=True)
         self._staged.parent.mkdir(parents=True)
         run = Run(

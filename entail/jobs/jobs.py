@@ -33,6 +33,7 @@ from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import Method, method
 from entail.trees.review.decisions import check_name, read_source
+from entail.trees.store.authors import is_signed_in
 from entail.trees.store.state import JobRow, State, home_of, open_state
 
 _INPUTS = "given"
@@ -113,8 +114,9 @@ class Jobs:
             by=by,
             at=now,
             device=device,
+            signed_in=is_signed_in(by),
         )
-        check_data(trainer, config, source, progress=progress)
+        check_data(trainer, config, source, progress=progress, viewer=spec.viewer)
         self._require_free(name)
         check_name(name, self.names_taken())
         self._create(spec, Status(state="queued", since=now, queued=now))
@@ -386,6 +388,7 @@ def check_data(
     source: Any,
     *,
     progress: ProgressCallback | None = None,
+    viewer: str | None = None,
 ) -> None:
     """Check that a training can read its data, by its own reader; data sets of the Hub are left unread.
 
@@ -396,7 +399,7 @@ def check_data(
     fields = (value if isinstance(value, tuple) else (value,) for value in vars(source).values())
     if any(isinstance(path, Path) and _is_elsewhere(source, path) for path in chain(*fields)):
         return
-    data = read_source(source, progress=progress)
+    data = read_source(source, progress=progress, viewer=viewer)
     if trainer.preview is None:
         return
     preview = trainer.preview(data, config)

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from entail.errors import DivergedError, EntailError
 from entail.masking import mask_secrets
 from entail.progress import Progress
+from entail.trees.store.authors import SignedIn
 
 State = Literal["queued", "running", "cancelling", "cancelled", "done", "failed", "interrupted"]
 """
@@ -51,7 +52,7 @@ class JobSpec(Stored):
     """Immutable specification of a job; ids sort by time, and `name` is that of the model.
 
     `config` and `source` are of JSON's types; `about` describes the source for people. Times are UTC.
-    Without a device the worker's setting counts.
+    Without a device the worker's setting counts. `signed_in` tells whether its author was.
     """
 
     id: str
@@ -63,6 +64,12 @@ class JobSpec(Stored):
     by: str
     at: datetime
     device: str | None = None
+    signed_in: bool = False
+
+    @property
+    def viewer(self) -> str:
+        """Author of the job, whose permissions decide which trees it learns from."""
+        return SignedIn(self.by) if self.signed_in else self.by
 
 
 @dataclass(frozen=True)

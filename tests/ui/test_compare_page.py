@@ -63,15 +63,15 @@ def test_an_edited_example_changes_no_figure(app: AppTest, shared: Workspace) ->
     corpus = max(shared.corpora.corpora(), key=lambda info: (info.id != HELD_OUT_ID, info.count))
     versions = [(t.id, CREATED) for t in shared.log.trees(corpus_id=corpus.id) if t.example]
     tree_id = versions[0][0]
-    premises, before = reference_premises(corpus.id), stored_trees(tuple(versions))
+    premises, before = reference_premises(corpus.id), stored_trees(shared, tuple(versions))
     added = shared.corpora.corpus(corpus.id).premises[0]
     shared.log.act(tree_id, Accept(node="n1", premise=added), author="Ada", base=1)
     reference_premises.clear()
     with CACHE.lock:
         CACHE.entries.clear()
     assert reference_premises(corpus.id) == premises
-    assert stored_trees(tuple(versions)) == before
-    assert stored_trees(((tree_id, 2),)) != before[:1]
+    assert stored_trees(shared, tuple(versions)) == before
+    assert stored_trees(shared, ((tree_id, 2),)) != before[:1]
 
 
 def test_decisions_of_authors_are_marked_as_they_are_now(app: AppTest, shared: Workspace) -> None:

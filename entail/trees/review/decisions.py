@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,15 +32,16 @@ from entail.trees.store.database import Database, open_database
 
 
 def read_decisions(
-    name: str, merging: Merging = "agree", hold_out: int | None = None
+    name: str, merging: Merging = "agree", hold_out: int | None = None, *, viewer: str | None = None
 ) -> tuple[Corpus, Judgements, Mapping[str, Mapping[str, None]]]:
-    """Return a corpus of the app, by name or id, with the judgements of all trees over it.
+    """Return a corpus of the app, by name or id, with the judgements of the trees over it.
 
-    With `hold_out` every n-th tree that a reviewer accepted is held out: the premises of its sentences are
-    returned apart, and no tree of its hypothesis judges.
+    They are those that the viewer may export, see `TreeLog.exportable`; None is the operator. With `hold_out`
+    every n-th tree that a reviewer accepted is held out: the premises of its sentences are returned apart,
+    and no tree of its hypothesis judges.
     """
     with closing(open_database()) as database:
-        store, log = CorpusStore(database), TreeLog(database)
+        store, log = CorpusStore(database), TreeLog(database).viewed_by(viewer)
         info = store.find(name)
         reviewed = _reviewed(database, log, info.id)[hold_out - 1 :: hold_out] if hold_out else []
         hypotheses = {tree.root.folded for tree in reviewed}
@@ -63,9 +65,15 @@ def _reviewed(database: Database, log: TreeLog, corpus_id: str) -> list[Tree]:
     return list(trees.values())
 
 
-def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:
-    """Return the data of a training's source (see `Source`); decisions come from the database."""
-    offered = {"progress": progress, "decisions": read_decisions}
+def read_source(
+    source: Source,
+    *,
+    keep: Path | None = None,
+    progress: ProgressCallback | None = None,
+    viewer: str | None = None,
+) -> Any:
+    """Return the data of a training's source (see `Source`), with decisions of what the viewer may export."""
+    offered = {"progress": progress, "decisions": partial(read_decisions, viewer=viewer)}
     accepted = inspect.signature(source.read).parameters
     return source.read(keep=keep, **{name: value for name, value in offered.items() if name in accepted})
 
@@ -77,7 +85,9 @@ def judgements_of(
     merging: Merging = "agree",
     without: Collection[str] = (),
 ) -> Judgements:
-    """Return the judgements of all own trees, over one corpus or all; archived trees count, examples do not.
+    """Return the judgements of the own trees, over one corpus or all, that the log's viewer may export.
+
+    Archived trees count, examples do not.
 
     All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
     ones and those of `finish`, but not those of hits for the author's own words. Unseen candidates count as
@@ -85,7 +95,7 @@ def judgements_of(
     hypotheses `without`, folded, do not count.
     """
     ids = (summary.id for summary in _own_trees(log, corpus_id))
-    log = log.viewed_by(None)
+    log = log.exportable()
     trees = [(tree_id, history.tree) for tree_id, history in log.histories(ids)]
     trees = [(tree_id, tree) for tree_id, tree in trees if tree.root.folded not in without]
     pairs = chain.from_iterable(_pairs_of(log, tree_id, tree) for tree_id, tree in trees)
@@ -93,8 +103,8 @@ def judgements_of(
 
 
 def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
-    """Return the trees that a training may learn from: none that annotators must not see of each other."""
-    return log.viewed_by(None).trees(corpus_id=corpus_id, archived=None, examples=False)
+    """Return the trees that a training may learn from: a model lets out what is in them, like an export."""
+    return log.exportable().trees(corpus_id=corpus_id, archived=None, examples=False)
 
 
 def _pairs_of(log: TreeLog, tree_id: str, tree: Tree) -> Iterator[JudgedPair]:

@@ -32,7 +32,7 @@ from entail.ui.components.elements import pick_view
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link, draw_example_link
 from entail.ui.shared.model_names import model_label, model_name
-from entail.ui.shared.resources import Workspace, reference_premises, retrievers, workspace
+from entail.ui.shared.resources import Workspace, reference_premises, retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
@@ -153,17 +153,17 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
         offer_example(SPLIT)
         return None
     columns[1].caption(f"{len(tree_versions):,} trees with premises, over {info.count:,} premises.")
-    return Source(KINDS[kind], tree_versions, stored_trees(tree_versions), corpus)
+    return Source(KINDS[kind], tree_versions, stored_trees(shared, tree_versions), corpus)
 
 
-def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
+def stored_trees(shared: Workspace, trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
     """Return trees of the database as of their seqs, named by id and seq, as official rows."""
-    seqs, log = dict(trees), workspace().log
+    seqs, log = dict(trees), shared.log
 
     def read() -> tuple[ExplanationTree, ...]:
         return tuple(refold(history.at(seqs[id]).tree) for id, history in log.histories(seqs))
 
-    return _read_once((workspace().database.url, trees), read)
+    return _read_once((shared.database.url, trees), read)
 
 
 def _read_once(key: Hashable, read: Callable[[], T]) -> T:
@@ -252,18 +252,11 @@ def take_pair(shared: Workspace, corpus: Corpus, choice: Choice) -> Pair | None:
             st.caption("Premise vectors are computed once and cached.")
             return None
         indexes.append(task.value)
-    trees = tuple(
-        (tree.id, tree.seq)
-        for tree in shared.log.trees(corpus_id=choice.corpus.id, archived=None, examples=False)
-    )
-    judgements = _read_judgements(choice.corpus.id, trees)
+    log = shared.log.exportable()
+    trees = log.trees(corpus_id=choice.corpus.id, archived=None, examples=False)
+    key = (shared.database.url, choice.corpus.id, *((tree.id, tree.seq) for tree in trees))
+    judgements = _read_once(key, lambda: judgements_of(log, corpus_id=choice.corpus.id))
     return Pair(corpus, (indexes[0], indexes[1]), reference_premises(choice.corpus.id), judgements)
-
-
-def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int], ...]) -> Judgements:
-    """Return the decisions of the team's trees over a corpus; a changed tree is another key."""
-    key = (workspace().database.url, corpus_id, trees)
-    return _read_once(key, lambda: judgements_of(workspace().log, corpus_id=corpus_id))
 
 
 def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:

@@ -157,4 +157,4 @@ def pick_tree(shared: Workspace, info: CorpusInfo) -> Source | None:
     tree = trees[LINK.pick("tree", "Tree", titles, next(iter(titles)))]
     stamp = ((tree.id, tree.seq),)
     corpus = shared.corpora.corpus(info.id, version=info.version)
-    return Source(tree.hypothesis, stamp, stored_trees(stamp), corpus)
+    return Source(tree.hypothesis, stamp, stored_trees(shared, stamp), corpus)

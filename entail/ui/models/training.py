@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from entail.runtime.tasks import TaskGroup
 from entail.training.fields import values_of
 from entail.training.method import DECISIONS, Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
+from entail.trees.store.authors import is_signed_in
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
 from entail.ui.models.data import SAME, SAMPLE, DataChoice, draw_data
@@ -98,7 +100,7 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     st.markdown("##### Settings")
     config = _draw_config(method, choice, like)
     if source is not None and config is not None:
-        draw_preview(method, source, config)
+        draw_preview(method, source, config, shared.viewer)
     st.markdown("##### Start")
     _draw_start(method, choice, source, config, author)
 
@@ -153,13 +155,16 @@ def draw_preview(
     method: Method,
     source: Any,
     config: Any,
+    viewer: str,
 ) -> None:
     """Draw the preview button, and the samples of these settings once they are read."""
     if method.preview is None:
         return
-    make, inputs, slot = method.preview, f"{method.name} {source!r} {config!r}", "training_preview"
+    make, slot = method.preview, "training_preview"
+    inputs = f"{method.name} {source!r} {config!r} {viewer} {is_signed_in(viewer)}"
     if st.button("Preview data", icon=":material/visibility:", key="preview_training"):
-        start_task(_PREVIEWS, inputs, lambda report: make(read_source(source), config), slot=slot)
+        read = partial(read_source, source, viewer=viewer)
+        start_task(_PREVIEWS, inputs, lambda report: make(read(), config), slot=slot)
     preview = draw_result(_PREVIEWS, inputs, Preview, waiting="Reading the data …", slot=slot)
     if preview is not None:
         _draw_preview(preview)
@@ -221,7 +226,7 @@ def _draw_start(
             config,
             source,
             name=name.strip(),
-            by=str(author),
+            by=author or "",
             device=device,
             about=choice.about,
             progress=report,
