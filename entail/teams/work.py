@@ -104,10 +104,10 @@ class Work:
         tree_id = _start_tree(connection, piece, name, actor, project.corpus_id) if begun is None else ""
         step: dict[str, Any] = {"state": "in progress", "annotator": name, "reason": reason}
         tree_seq = CREATED if begun is None else begun[1]
-        taken = record_move(connection, piece, "take", actor=actor, tree_seq=tree_seq, **step)
+        moved = record_move(connection, piece, "take", actor=actor, tree_seq=tree_seq, **step)
         if begun is not None:
             return _read(connection, piece.id)
-        return replace(taken, tree_id=tree_id, submitted_seq=None)
+        return replace(moved, tree_id=tree_id, submitted_seq=None)
 
     def pieces(
         self,

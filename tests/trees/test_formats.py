@@ -142,8 +142,8 @@ def test_every_format_states_the_review(story: Any, name: str) -> None:
     written = write(story)
     assert "Rita" in written
     if name.endswith((".svg", ".dot")):  # in the picture itself, not in its description alone
-        drawn = re.findall(r"<text[^>]*>(.*?)</text>" if name.endswith("svg") else r' label="(.*?)"', written)
-        assert any("accepted (Rita" in text for text in drawn)
+        texts = re.findall(r"<text[^>]*>(.*?)</text>" if name.endswith("svg") else r' label="(.*?)"', written)
+        assert any("accepted (Rita" in text for text in texts)
 
 
 def test_the_review_of_a_row_is_that_of_today(story: Any) -> None:
