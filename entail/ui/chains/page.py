@@ -120,7 +120,7 @@ def _pick_source(shared: Workspace) -> Source | None:
         draw_example_link("pages/Chains.py", question=EXAMPLE.stem, answer=EXAMPLE.answer)
         return None
     if (stem, answer) == (EXAMPLE.stem, EXAMPLE.answer):
-        st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
+        st.caption("Our own example, in no training set. Enter yours.")
     return Source(facts, Question("question", stem, answer, {}), scorer, revision)
 
 
