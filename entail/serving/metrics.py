@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -41,7 +42,8 @@ def metrics() -> PlainTextResponse:
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
     publish_memory()
-    if FOLDER in os.environ:
+    # A cleaner of temporary files may have removed the folder.
+    if FOLDER in os.environ and Path(os.environ[FOLDER]).is_dir():
         drop_ended("gauge_live*.db")
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as published
     else:
