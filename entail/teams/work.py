@@ -151,7 +151,8 @@ class Work:
             & is_member(_pieces.c.project_id, actor, REVIEWERS)
             & ~hides_work(_pieces, actor, enforced=is_signed_in(actor))
         )
-        active = _projects.c.archived_at.is_(None)
+        is_own = is_member(_projects.c.id, actor) if is_signed_in(actor) else sa.true()
+        active = _projects.c.archived_at.is_(None) & is_own
         query = sa.select(*(sa.func.count(sa.case((rows, 1))) for rows in (work, review)))
         query = query.select_from(_pieces.join(_projects, _projects.c.id == _pieces.c.project_id))
         with self._database.reading() as connection:

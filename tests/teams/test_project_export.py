@@ -195,6 +195,8 @@ def test_an_import_has_what_was_exported(team_of_both: Team, tmp_path: Path) -> 
         assert old == new, name
     reasons = [move["reason"] for log in logs[1] for move in log["moves"] if move["action"] == "send back"]
     assert reasons == ["why?"]
+    sent_back = PieceId(done.project.id, 5, 1)
+    assert team.work.moves(sent_back, actor="Rita")[-1].reason == "why?", "its annotator reads it"
     curation, agreed = Curation(team.database, team.log), PieceId(done.project.id, 1, 0)
     origins = curation.provenance(agreed, actor="Rita").values()
     assert {origin.authors for origin in origins} == {("Ann", "Bob"), ("Ann",)}

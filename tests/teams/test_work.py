@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+import sqlalchemy as sa
 
 from entail.errors import TeamError
 from entail.teams.comments import Comments
@@ -11,6 +12,7 @@ from entail.teams.permissions import PieceId
 from entail.teams.policy import Role
 from entail.teams.report import measure_agreement
 from entail.trees.log.acts import Create
+from entail.trees.store import schema
 from tests.teams.conftest import Team
 from tests.trees.conftest import at_once
 
@@ -274,6 +276,21 @@ def test_what_waits_is_counted(team_of_both: Team) -> None:
     assert comments.mentioning("Rita") == []
     team.projects.archive(project.id, actor="Olga")
     assert team.work.waiting(actor="Ann") == team.work.waiting(actor="Rita") == (0, 0)
+
+
+def test_nothing_waits_for_who_is_no_member(team: Team) -> None:
+    ann = team.sign_in("Ann")
+    project = team.start("ice melts", members={"ann@lab.example": "annotator"})
+    piece = team.next(project, ann)
+    team.work.move(piece.id, "submit", actor=ann)
+    team.work.move(piece.id, "send back", actor="Olga", reason="?")
+    assert team.work.waiting(actor=ann).work == 1
+    team.projects.set_member(project.id, "Bob", "annotator", actor="Olga")
+    team.projects.remove_member(project.id, "ann@lab.example", actor="Olga")
+    team.work.assign(piece.id, "Bob", actor="Olga")
+    with team.database.writing() as connection:  # as an import could have it
+        connection.execute(sa.update(schema.pieces).values(annotator=ann, state="in progress"))
+    assert team.work.waiting(actor=ann).work == 0
 
 
 def test_a_submission_that_revealed_the_copies_is_not_undone(team: Team) -> None:

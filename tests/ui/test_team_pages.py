@@ -54,9 +54,11 @@ def test_a_project_is_made_from_typed_hypotheses(app: AppTest, shared: Workspace
     page = opened(by(app), "pages/Work.py")
     page = named(page.button, "New project").click().run()
     named(page.text_input, "Name").set_value("Weather")
-    named(page.text_area, "Or type them, one a line").set_value("snow is cold\n\nsnow is cold\nrain is wet")
+    typed = ["snow is cold", "", "snow is cold", "rain is wet", "x" * 10_001]
+    named(page.text_area, "Or type them, one a line").set_value("\n".join(typed))
     named(page.number_input, "Copies of a hypothesis").set_value(2)
     page = page.run()
+    assert ("1 repeated" in said(page), "1 longer" in said(page)) == (True, True)
     page = page.button(key="create_project").click().run()
     assert not page.exception
     (project,) = shared.projects.projects("Ada")
@@ -121,6 +123,29 @@ def test_next_opens_a_tree_that_submission_locks(app: AppTest, shared: Workspace
     assert page.button(key="tool-write").disabled
     page = settled(page.button(key="piece_move").click().run())  # takes it back
     assert not page.button(key="tool-write").disabled
+
+
+@pytest.mark.parametrize("cause", ["removed", "archived", "lease"])
+def test_who_loses_a_piece_while_annotating_is_told_and_loses_nothing(
+    app: AppTest, shared: Workspace, project: Project, cause: str
+) -> None:
+    piece = shared.work.next_piece(project.id, actor="Bo")
+    assert piece is not None
+    tree_id = str(piece.tree_id)
+    log = shared.log.viewed_by("Bo")
+    log.act(tree_id, Write(node=ROOT, text="ice is cold"), author="Bo", base=1)
+    page = on_tree(app, tree_id, author="Bo")
+    if cause == "removed":
+        shared.projects.remove_member(project.id, "Bo", actor="Ada")
+    elif cause == "archived":
+        shared.projects.archive(project.id, actor="Ada")
+    else:
+        shared.work.assign(piece.id, "Cy", actor="Ada")
+        assert shared.work.take(piece.id, actor="Cy").annotator == "Cy"
+    page = page.button(key="tool-undo").click().run()
+    assert not page.exception
+    assert any(button.key == "dismiss" for button in page.button), "the page says that it was not saved"
+    assert len(log.history(tree_id).tree.nodes) == 2
 
 
 def test_the_reason_of_what_is_sent_back_is_with_the_piece(

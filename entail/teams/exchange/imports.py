@@ -354,7 +354,9 @@ def _insert_works(connection: sa.Connection, project: Project, works: Mapping[st
             submitted = work.history.seq
         copy = {"tree_id": trees[id], "annotator": annotator, "submitted_seq": submitted}
         connection.execute(sa.insert(schema.copies).values(**piece._asdict(), **copy))
-        move = {"seq": moves, "action": IMPORT, "tree_seq": work.history.seq, "reason": "", "verified": False}
+        reason = log.moves[-1].reason if log is not None and log.moves else ""
+        move = {"seq": moves, "action": IMPORT, "tree_seq": work.history.seq, "reason": reason}
+        move["verified"] = False
         author = name_of(review.by)
         connection.execute(sa.insert(schema.moves).values(**piece._asdict(), **stand, **move, author=author))
         if log is not None:

@@ -9,6 +9,7 @@ import streamlit as st
 from entail.teams.comments import Anchor, Comments, Thread
 from entail.trees.log.tree import ROOT, Tree
 from entail.ui.components.elements import show_errors, toast_errors
+from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import count_waiting
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.text import ago, label
@@ -91,7 +92,7 @@ def _draw_thread(comments: Comments, thread: Thread, tree: Tree, author: str) ->
         if (title := _title(tree, thread.anchor)) is not None:
             _draw_jump(thread, title)
         for comment in thread.comments:
-            head = f"**{label(shown_name(comment.author))}** :gray[{ago(comment.at)}]"
+            head = f"**{with_mark(comment.author, verified=comment.verified)}** :gray[{ago(comment.at)}]"
             st.markdown(f"{head}  \n{label(comment.text)}")
         is_open = thread.resolved_at is None
 

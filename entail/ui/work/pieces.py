@@ -12,7 +12,7 @@ from entail.teams.permissions import allowed
 from entail.teams.policy import STATES, Action, State
 from entail.teams.projects import Project
 from entail.ui.components.elements import draw_table, pick_view, show_errors, toast_errors
-from entail.ui.frame.author import lacks_name
+from entail.ui.frame.author import lacks_name, with_mark
 from entail.ui.frame.shell import count_waiting
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.review.comments import draw_mentions
@@ -185,8 +185,9 @@ def _draw_log(shared: Workspace, actor: str, piece: Piece) -> None:
     moves = shared.work.moves(piece.id, actor=actor)
     for row in moves:
         reason = f": {label(row.reason, longest=300)}" if row.reason else ""
-        st.caption(f"{local(row.at):%d %b %H:%M} · {label(shown_name(row.author))} · {row.action}{reason}")
-    is_own = bool(moves) and moves[-1].author == actor and moves[-1].action != "undo"
+        author = with_mark(row.author, verified=row.verified)
+        st.caption(f"{local(row.at):%d %b %H:%M} · {author} · {row.action}{reason}")
+    is_own = bool(moves) and moves[-1].author == actor and moves[-1].action not in ("undo", "import")
     if is_own and st.button(f"Undo {moves[-1].action}", icon=":material/undo:", key="undo_move"):
         with show_errors():
             shared.work.undo(piece.id, actor=actor)

@@ -16,7 +16,6 @@ from entail.teams.projects import (
     Plan,
     Project,
     read_hypotheses,
-    to_claims,
 )
 from entail.trees.log.rules import LONGEST_SENTENCE
 from entail.ui.components.elements import draw_table, show_errors
@@ -175,17 +174,15 @@ def _draw_hypotheses(key: str) -> list[Premise]:
     questions = st.toggle("These are questions", key=f"{key}-questions", help="Each becomes its claim.")
     premises: list[Premise] = []
     with show_errors():
-        if file is not None:
-            reading = _read(file.getvalue(), file.name, questions)
+        if file is not None or typed.strip():
+            content, name = (file.getvalue(), file.name) if file else (typed.encode(), "typed.txt")
+            reading = _read(content, name, questions)
             too_long = f"longer than {LONGEST_SENTENCE:,} characters"
             skipped = {"repeated": reading.repeats, "empty": reading.empty, too_long: reading.too_long}
             left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
             left_out = f"; left out: {left_out}" if left_out else ""
             st.caption(f"{len(reading.corpus):,} of {reading.read:,} can be added{left_out}")
             premises += reading.corpus.premises
-        else:
-            premises += (Premise(line.strip()) for line in typed.splitlines() if line.strip())
-            premises = to_claims(premises) if questions else premises
     if questions and premises:
         with st.expander(f"Claims ({len(premises):,})", expanded=True):
             rows = [{"question": dict(p.extra)["question"], "claim": p.text} for p in premises]
