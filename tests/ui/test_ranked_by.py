@@ -14,11 +14,22 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
+from entail.index.factory import retriever
+from entail.index.protocol import PremiseIndex
 from entail.memory import CACHE
 from entail.registry.models import promote, roll_back
+from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Create, Finish
+from entail.ui.components.inbox import listen
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.models import ACTIVE, RERANKS_KEY, ranking_of, selected_retriever
+from entail.ui.trees.models import (
+    ACTIVE,
+    RERANKS_KEY,
+    RETRIEVER_KEY,
+    Ranking,
+    ranking_of,
+    selected_retriever,
+)
 from entail.ui.trees.page import TreePage
 from tests.ui.conftest import buttons, on_tree, page_of, press, redrawn, said, settled
 
@@ -53,6 +64,24 @@ def tree(shared: Workspace, trained: Callable[..., Path], grove: dict[str, Any])
 def active_tree(app: AppTest, tree: str) -> AppTest:
     app.session_state["shared_words"] = False
     return on_tree(app, tree, retriever=ACTIVE)
+
+
+def test_an_index_that_is_built_while_the_page_is_drawn_ranks(
+    app: AppTest, shared: Workspace, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task: Task[PremiseIndex] = Task()
+    index = retriever("bm25", shared.corpora.corpus(shared.log.summary(tree).corpus_id or ""))
+
+    def build(**options: Any) -> None:  # after the page has looked for the index
+        task.value = index
+        task.done.set()
+        listen(**options)
+
+    monkeypatch.setattr(Ranking, "get_or_start", lambda *_: task)
+    monkeypatch.setattr("entail.ui.trees.page.listen", build)
+    app.session_state[RETRIEVER_KEY] = ACTIVE
+    app.session_state["tree"] = tree
+    assert candidates(app.switch_page("pages/Trees.py").run())
 
 
 def test_the_active_encoder_ranks_and_is_logged(active_tree: AppTest, shared: Workspace, tree: str) -> None:

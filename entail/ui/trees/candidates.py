@@ -117,7 +117,7 @@ def draw_candidates(page: TreePage) -> None:
     elif not len(page.corpus):
         st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
         return
-    elif page.building.value is None:
+    elif page.index is None or page.index is not page.building.value:  # it may be built by now
         can_cancel = page.building.progress is not None and not page.is_locked
         is_waiting = page.index is None
         draw_progress(
@@ -162,7 +162,7 @@ def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
     if task.error is not None:
         st.info(f"No proposals: {label(str(task.error), longest=300)}", icon=":material/link_off:")
         st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
-    elif task.value is None:
+    elif offer.proposal is None:  # whatever the task has by now: the page is drawn without it
         draw_wait(
             page.screen, [task], "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
         )
@@ -178,7 +178,7 @@ def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
         best, stop = max((c.score for c in offer.candidates), default=None), task.value.stop_score
         if stop is not None and best is not None and stop >= best:
             st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
-    return task.value is not None and (offer.means == "next" or bool(offer.candidates))
+    return offer.proposal is not None and (offer.means == "next" or bool(offer.candidates))
 
 
 def _draw_button(page: TreePage, text: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from entail.judge.steps import State, StepVerdict
+from entail.runtime.tasks import Task
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.elements import pick_view
@@ -87,11 +88,16 @@ def draw_step_check(page: TreePage) -> None:
         _draw_verdict(task.value, step, help=_HINT.format(name=label(page.check.name)))
 
 
-def await_checks(page: TreePage) -> None:
-    """Draw that steps are being checked, and draw the page again with all their verdicts."""
+def list_pending(page: TreePage) -> list[Task[StepVerdict]]:
+    """Return the checks of steps that a page which is drawn now does not have."""
     tasks = page.check.start_all(page.tree).values() if page.check is not None else ()
-    if not all(task.done.is_set() for task in tasks):
-        draw_wait(page.screen, tasks, "Checking the steps")
+    return [task for task in tasks if not task.done.is_set()]
+
+
+def await_checks(page: TreePage, pending: Sequence[Task[StepVerdict]]) -> None:
+    """Draw that steps are being checked, and draw the page again with all their verdicts."""
+    if pending:
+        draw_wait(page.screen, pending, "Checking the steps")
 
 
 def _draw_steps(page: TreePage) -> None:

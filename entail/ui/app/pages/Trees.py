@@ -16,7 +16,15 @@ from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
-from entail.ui.trees.views import VIEWS, await_checks, draw_export, draw_panes, draw_step_check, draw_view
+from entail.ui.trees.views import (
+    VIEWS,
+    await_checks,
+    draw_export,
+    draw_panes,
+    draw_step_check,
+    draw_view,
+    list_pending,
+)
 from entail.ui.work.piece_bar import draw_piece
 
 with framed("Trees") as (shared, author):
@@ -92,12 +100,13 @@ with framed("Trees") as (shared, author):
                         shared.comments, tree_id, page.tree, page.threads, page.author, node=screen.selected
                     )
                 draw_export(page)
+        pending = list_pending(page)
         with st.container(key="tree-body"):
             draw_view(page, view)
     with verdict:
         if not screen.query:  # the verdict is on the node, not on what is searched for
             draw_step_check(page)
-        await_checks(page)
+        await_checks(page, pending)
     open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
