@@ -71,6 +71,7 @@ SELECT set_config('statement_timeout', %s, true), set_config('hnsw.ef_search', %
 _NEAR = "v.vector <#> %s"  # the operator of the index
 _EXACT = "(v.vector <#> %s) + 0"  # an expression, which no index orders
 
+_INSTALLED = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 _LACKING = """
 SELECT number FROM unnest(%s::bigint[]) number
 WHERE NOT EXISTS (SELECT FROM {vectors} v WHERE v.number = number.number)
@@ -315,10 +316,13 @@ def _pool(url: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: psycopg.Connection[Any], _record: object) -> None:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        installed: str = connection.execute(
-            "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-        ).fetchall()[0][0]
+        rows = connection.execute(_INSTALLED).fetchall()
+        if not rows:
+            # Of two programs that start at once, PostgreSQL would refuse the second.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('entail_index_extension'))")
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            rows = connection.execute(_INSTALLED).fetchall()
+        installed: str = rows[0][0]
         if tuple(map(int, installed.split(".")[:2])) < _OLDEST:
             raise failure(url, "version", f"it has pgvector {installed}")
         connection.commit()
