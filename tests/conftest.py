@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
+
+# Tests fork; the handlers of gRPC, part of the client of Milvus, may end a child by a segmentation fault.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 # The same examples on every machine, and no example fails for being slow on a busy one.
 settings.register_profile(
