@@ -436,15 +436,33 @@ def test_whatever_fails_the_database_and_the_models_are_as_they_were(
     assert [path.name for path in own_data_folder.glob("*models*")] == ["models"]
 
 
-KILLS = {
-    "before the journal": "restoration.write_text = die",
-    "before the first rename": "Path.rename = die",
-    "before the last rename": "Path.rename = lambda path, to: die() if is_new(path) else rename(path, to)",
-    "before the commit": "Path.rename = lambda path, to: (rename(path, to), is_new(path) and die())",
-    "after the commit": "restoration.FolderSwap.finish = die",
-    "before the table goes": "restoration.forget = die",
-    "before the old models go": "restoration.shutil.rmtree = die",
+RENAME = Path.rename
+
+
+def die(*_arguments: object, **_options: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_before_the_last(path: Path, to: Path) -> None:
+    die() if path.name.startswith(".models-") else RENAME(path, to)
+
+
+def die_after_the_last(path: Path, to: Path) -> None:
+    RENAME(path, to)
+    if path.name.startswith(".models-"):
+        die()
+
+
+KILLS: dict[str, tuple[object, str, Callable[..., None]]] = {
+    "before the journal": (restoration, "write_text", die),
+    "before the first rename": (Path, "rename", die),
+    "before the last rename": (Path, "rename", die_before_the_last),
+    "before the commit": (Path, "rename", die_after_the_last),
+    "after the commit": (restoration.FolderSwap, "finish", die),
+    "before the table goes": (restoration, "forget", die),
+    "before the old models go": (shutil, "rmtree", die),
 }
+"""Moment of the kill -> owner and name of what kills in its place."""
 
 
 @pytest.mark.parametrize("old_models", [False, True])
@@ -454,17 +472,9 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
 ) -> None:
     url, models = new_url(tmp_path), own_data_folder / "models"
     prepare_replacement(saved, url, models if old_models else None)
-    rename = Path.rename
-
-    def die(*_arguments: object, **_options: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def is_new(path: Path) -> bool:
-        return path.name.startswith(".models-")
 
     def restore_until_killed(_report: object) -> None:
-        names = {"die": die, "is_new": is_new, "rename": rename, "Path": Path, "restoration": restoration}
-        exec(KILLS[kill], names)
+        setattr(*KILLS[kill])
         restore(saved, url=url, replace=True)
 
     assert Fork(restore_until_killed).join()[1] == -signal.SIGKILL
