@@ -58,6 +58,12 @@ port, workers, batch = map(int, sys.argv[1:])
 batching.BATCH = batch
 serve(port=port, workers=workers)
 """
+PUBLISHED = {
+    "server": "Text Embeddings Inference",
+    "figure": "450+ requests a second",
+    "of": "BAAI/bge-base-en-v1.5, 512 tokens a text, batches of 32, one NVIDIA A10G; by its makers",
+    "source": "https://huggingface.co/blog/inference-endpoints-embeddings",
+}
 
 
 def main() -> None:
@@ -96,6 +102,7 @@ def main() -> None:
                     print(kind, name, result, flush=True)
             finally:
                 stop(server)
+    figures["published_by_others"] = PUBLISHED
     write_result(options.out, figures=figures, command=sys.argv, seed=0, started=started)
 
 
