@@ -200,14 +200,16 @@ LOOK = """async () => {
   const around = new Set([one, ...(one.closest("label")?.querySelectorAll("*") ?? [])]);
   for (let parent = one, level = 0; parent !== null && level < 5; parent = parent.parentElement, level++)
     around.add(parent);
-  const look = () => JSON.stringify([...around].map((each) => {
+  const canvas = one.closest("canvas");  // of a table, which draws the frame of the cell that has the focus
+  const look = () => JSON.stringify([canvas?.toDataURL(), ...[...around].map((each) => {
     const style = getComputedStyle(each);
     const outline = style.outlineStyle === "none" ? "" : style.outlineWidth + style.outlineColor;
     return [outline, style.boxShadow, style.borderColor, style.backgroundColor, style.textDecorationLine];
-  }));
+  })]);
   const focused = look();
   one.blur();
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));  // React draws some of it
+  // React draws some of it, a canvas is drawn a little later.
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done, canvas ? 200 : 0)));
   const plain = look();
   one.focus({ focusVisible: true });
   return { name: one.outerHTML.slice(0, 200), visible: focused !== plain };
