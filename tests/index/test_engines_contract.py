@@ -70,8 +70,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     """Give each engine that can run here."""
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
     if request.param == "pgvector":
-        pytest.importorskip("pgvector", reason=load_engine("pgvector").missing())
-        monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("postgres"))
+        monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("new_postgres_url")())
     if request.param == "milvus":
         pytest.importorskip("pymilvus", reason=load_engine("milvus").missing())
         lite = f"{request.getfixturevalue('milvus_folder')}/milvus.db"

@@ -1,17 +1,14 @@
 """Premise vectors in PostgreSQL: failures of the server, and what it holds of several versions."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("pgvector", reason="pgvector is not installed")
-
 import psycopg
+import pytest
 
 from entail.data.records import Corpus
 from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
@@ -22,6 +19,7 @@ from entail.index.ranking import scores_of
 from entail.index.servers import pgvector
 from entail.index.servers.server import ServerIndex
 from entail.index.vectors import PremiseRows, premise_vectors
+from tests.trees.conftest import at_once
 
 WIDTH = 8
 NUMBERS = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
@@ -34,12 +32,9 @@ def read(positions: Ints) -> Floats:
 
 
 @pytest.fixture
-def url(postgres: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def url(new_postgres_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> str:
     """Make an empty database, and let it be that of the vectors."""
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    database_url = postgres.replace("/postgres?", f"/{name}?")
+    database_url = new_postgres_url()
     monkeypatch.setenv("ENTAIL_INDEX_URL", database_url)
     monkeypatch.setenv("ENTAIL_INDEX", "pgvector")
     return database_url
@@ -92,6 +87,13 @@ def test_a_vector_is_stored_once_for_all_corpora(database: psycopg.Connection[An
     build(NUMBERS[::-1])
     build(np.concatenate([NUMBERS[:5], np.arange(95, dtype=np.uint64)]))
     assert count(database, tables(database)) == 200 + 95
+
+
+def test_those_who_start_at_once_set_an_empty_database_up_together(
+    url: str, database: psycopg.Connection[Any]
+) -> None:
+    at_once(lambda _: build(), range(6))
+    assert count(database, tables(database)) == 200
 
 
 def test_a_version_that_is_there_is_not_read_again(url: str) -> None:

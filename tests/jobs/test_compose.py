@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from entail.errors import EntailError
 from entail.jobs.jobs import Jobs
 from entail.registry.models import active_name, promote
 from entail.serving.client import Client
-from tests.index.conftest import postgres  # noqa: F401 - fixture
 from tests.support.machine import free_port, until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,11 +86,11 @@ class Stack:
 def stack(
     package: Path,
     tiny_home: Path,
-    postgres: str,  # noqa: F811 - the imported fixture
+    new_postgres_url: Callable[[], str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Stack]:
-    services = Stack(postgres, tmp_path)
+    services = Stack(new_postgres_url(), tmp_path)
     monkeypatch.delenv("ENTAIL_MODELS_DIR")
     for name, value in services.environment("app-1").items():  # this process is a further machine
         monkeypatch.setenv(name, value)

@@ -22,11 +22,9 @@ from entail.registry import pointers
 from entail.registry.models import active, promote, roll_back
 from entail.trees.store.state import home_of
 from tests.attack.forks import Fork
-from tests.data.stores import s3_url  # noqa: F401 - fixture
 from tests.jobs.conftest import fork_child
 from tests.jobs.rows import rewrite, silence
 from tests.support.machine import until
-from tests.trees.conftest import blank_url, new_postgres_url, postgres_server  # noqa: F401 - fixtures
 
 KILLS = int(os.environ.get("ENTAIL_JOB_KILLS", "5"))
 STEPS = 12
@@ -47,7 +45,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def machine(
     jobs: Jobs,
-    blank_url: str,  # noqa: F811 - the imported fixture
+    blank_url: str,
     store_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

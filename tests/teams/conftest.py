@@ -19,16 +19,6 @@ from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors, Identity, SignedIn
 from entail.trees.store.database import Database
-from tests.trees.conftest import (  # noqa: F401 - fixtures
-    database,
-    database_url,
-    new_postgres_url,
-    own_data_folder,
-    postgres_server,
-    postgres_with_tables,
-    sqlite,
-    sqlite_with_tables,
-)
 
 
 @dataclass
@@ -78,12 +68,12 @@ class Team:
 
 
 @pytest.fixture
-def team(sqlite: Database) -> Team:  # noqa: F811 - the imported fixture
+def team(sqlite: Database) -> Team:
     """An empty team on SQLite."""
     return Team(sqlite)
 
 
 @pytest.fixture
-def team_of_both(database: Database) -> Team:  # noqa: F811 - the imported fixture
+def team_of_both(database: Database) -> Team:
     """An empty team on a database of either kind."""
     return Team(database)

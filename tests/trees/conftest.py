@@ -1,12 +1,9 @@
-"""Logs made by hand, and databases of both kinds."""
+"""Logs made by hand, threads that begin at once, and damage."""
 
 from __future__ import annotations
 
 import os
-import pwd
-import secrets
 import shutil
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from entail.trees.log.acts import AnyAct, Create, Event
 from entail.trees.log.event_log import TreeLog
@@ -25,8 +21,7 @@ from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import Tree
 from entail.trees.store import database as database_module
 from entail.trees.store import migrations, schema
-from entail.trees.store.database import Database, open_database, parse_url
-from tests.support.machine import free_port
+from entail.trees.store.database import open_database
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -89,104 +84,6 @@ def tell() -> Callable[..., Story]:
     return Story
 
 
-# --- databases ---
-
-
-@pytest.fixture(autouse=True)
-def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep every test away from the user's data."""
-    folder = tmp_path / "data"
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """Run a PostgreSQL server of our own and give its URL, without the name of a database."""
-    debian = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
-    path = os.pathsep.join([*debian, os.environ.get("PATH", "")])
-    programs = [shutil.which(name, path=path) for name in ("initdb", "pg_ctl")]
-    if None in programs:
-        pytest.skip("PostgreSQL is not installed here (no initdb, no pg_ctl)")
-    initdb, pg_ctl = map(str, programs)
-    folder, account = Path(tempfile.mkdtemp(prefix="entail-postgres-")), {}
-    if hasattr(os, "geteuid") and os.geteuid() == 0:  # as which it refuses to run
-        user = next(entry for entry in pwd.getpwall() if entry.pw_name in ("postgres", "nobody"))
-        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    port = free_port()
-
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **account)
-
-    data = str(folder / "data")
-    run(initdb, "-D", data, "-U", "entail", "--auth=trust", "-E", "UTF8", "--no-sync", "--locale=C")
-    options = f"-F -k {folder} -p {port} -c listen_addresses=127.0.0.1"
-    run(pg_ctl, "-D", data, "-w", "-t", "120", "-l", str(folder / "log"), "-o", options, "start")
-    yield f"postgresql://entail:secret@127.0.0.1:{port}"
-    run(pg_ctl, "-D", data, "-m", "immediate", "stop")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _engine(url: str, **options: Any) -> sa.Engine:
-    return sa.create_engine(parse_url(url), poolclass=sa.NullPool, **options)
-
-
-@pytest.fixture(scope="session")
-def new_postgres_url(postgres_server: str) -> Callable[[], str]:
-    """Give a function that makes an empty PostgreSQL database and returns its URL."""
-
-    def make() -> str:
-        name = f"test_{secrets.token_hex(6)}"
-        with _engine(f"{postgres_server}/postgres", isolation_level="AUTOCOMMIT").connect() as connection:
-            connection.execute(sa.DDL(f"CREATE DATABASE {name}"))
-        return f"{postgres_server}/{name}"
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def postgres_with_tables(new_postgres_url: Callable[[], str]) -> str:
-    """Give the URL of a PostgreSQL database with entail's tables."""
-    url = new_postgres_url()
-    open_database(url).close()
-    return url
-
-
-@pytest.fixture(scope="session")
-def sqlite_with_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give an SQLite file with entail's tables, to be copied."""
-    path = tmp_path_factory.mktemp("template") / "trees.db"
-    open_database(f"sqlite:///{path}").close()
-    return path
-
-
-BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-
-
-@pytest.fixture(params=BOTH)
-def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give the URL of a database without tables, of either kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'blank.db'}"
-    url: str = request.getfixturevalue("new_postgres_url")()
-    return url
-
-
-@pytest.fixture(params=BOTH)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give the URL of a database with empty tables, of either kind; leave the tables as they are."""
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_with_tables"), tmp_path / "trees.db")
-        return f"sqlite:///{tmp_path / 'trees.db'}"
-    url: str = request.getfixturevalue("postgres_with_tables")
-    with _engine(url).begin() as connection:
-        names = ", ".join(table.name for table in schema.metadata.sorted_tables)
-        connection.execute(sa.DDL(f"TRUNCATE {names}"))
-    return url
-
-
 def at_once(work: Callable[[Any], object], values: Sequence[Any]) -> list[Any]:
     """Call a function for each value, all at the same moment in threads of their own."""
     start = threading.Barrier(len(values))
@@ -229,19 +126,6 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
         return script
 
     return go
-
-
-@pytest.fixture
-def database(database_url: str) -> Database:
-    """Give an empty database of either kind."""
-    return open_database(database_url)
-
-
-@pytest.fixture
-def sqlite(sqlite_with_tables: Path, tmp_path: Path) -> Database:
-    """Give an empty SQLite database."""
-    shutil.copy(sqlite_with_tables, tmp_path / "trees.db")
-    return open_database(f"sqlite:///{tmp_path / 'trees.db'}")
 
 
 @pytest.fixture

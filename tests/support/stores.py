@@ -9,9 +9,10 @@ import pytest
 @pytest.fixture
 def s3_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     """Return what makes a bucket in a server of this process and returns its URL."""
-    server_module = pytest.importorskip("moto.server")
-    s3fs = pytest.importorskip("s3fs")
-    server = server_module.ThreadedMotoServer(port=0, verbose=False)
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     for name, value in {
