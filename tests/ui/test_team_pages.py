@@ -198,6 +198,23 @@ def test_copies_are_compared_and_an_agreed_tree_is_made(
     assert len(texts) == 3
 
 
+def test_two_reviewers_take_a_premise_once(app: AppTest, shared: Workspace, project: Project) -> None:
+    submit(shared, project, "Bo", ["ice is cold"])
+    piece = submit(shared, project, "Cy", ["frost is cold"])
+    page = opened(by(app, "Ada"), "pages/Review.py", project=project.id)
+    page = page.button(key="begin_agreed").click().run()
+    shared.projects.set_member(project.id, "Dee", "reviewer", actor="Ada")
+    comparison = shared.curation.compare(piece.id, actor="Dee")
+    for row in comparison.open:
+        shared.curation.take(comparison, row, actor="Dee")
+        comparison = shared.curation.compare(piece.id, actor="Dee")
+    page = page.button(key=next(key for key in keys(page) if key.startswith("take-"))).click().run()
+    assert not page.exception
+    tree = shared.curation.compare(piece.id, actor="Ada").history.tree
+    assert sorted(node.text for node in tree.nodes.values()) == ["frost is cold", "ice is cold", "snow is cold"]
+    assert not [key for key in keys(page) if key.startswith("take-")]
+
+
 def test_a_comment_is_answered_and_resolved(app: AppTest, shared: Workspace, project: Project) -> None:
     piece = submit(shared, project, "Bo", ["ice is cold"])
     page = opened(by(app, "Ada"), "pages/Review.py", project=project.id)
