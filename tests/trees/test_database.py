@@ -158,7 +158,7 @@ def test_presence_and_a_new_name_are_given_up_while_it_is_locked(
 @pytest.mark.postgres
 def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) -> None:
     # The limit on statements is for the day when this fails: it would wait for ever.
-    url = f"{new_postgres_url()}?options=-c%20statement_timeout%3D5000"
+    url = f"{new_postgres_url()}&options=-c%20statement_timeout%3D5000"
     database = open_database(url, wait_seconds=0.2)
     log = TreeLog(database)
     tree = log.create(Create(hypothesis="h"), author="Ann")
