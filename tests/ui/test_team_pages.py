@@ -211,8 +211,27 @@ def test_two_reviewers_take_a_premise_once(app: AppTest, shared: Workspace, proj
     page = page.button(key=next(key for key in keys(page) if key.startswith("take-"))).click().run()
     assert not page.exception
     tree = shared.curation.compare(piece.id, actor="Ada").history.tree
-    assert sorted(node.text for node in tree.nodes.values()) == ["frost is cold", "ice is cold", "snow is cold"]
+    assert sorted(node.text for node in tree.nodes.values()) == [
+        "frost is cold",
+        "ice is cold",
+        "snow is cold",
+    ]
     assert not [key for key in keys(page) if key.startswith("take-")]
+
+
+def test_pictures_in_guidelines_and_names_are_not_fetched(
+    app: AppTest, shared: Workspace, project: Project
+) -> None:
+    picture = "![tree](https://elsewhere.example/tree.png)"
+    shared.projects.write_guidelines(project.id, f"Build {picture}", actor="Ada")
+    shared.projects.set_member(project.id, picture, "annotator", actor="Ada")
+    for view in ("Guidelines", "Members"):
+        by(app, "Ada").session_state["work_view"] = view
+        page = opened(app, "pages/Work.py", project=project.id)
+        texts = [element.value for element in page.main.markdown]
+        texts += [str(value) for table in page.table for value in table.value["member"]]
+        assert any("elsewhere" in text for text in texts)
+        assert not any("![" in text for text in texts)
 
 
 def test_a_comment_is_answered_and_resolved(app: AppTest, shared: Workspace, project: Project) -> None:

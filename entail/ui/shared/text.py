@@ -27,6 +27,15 @@ def label(text: str, *, longest: int | None = None) -> str:
     return _MARKDOWN.sub(r"\\\1", _EMOJI.sub(":\u200b", flat))
 
 
+def without_images(text: str) -> str:
+    """Return Markdown with links in place of its images, which browsers would fetch from anywhere.
+
+    >>> without_images("as ![here](https://example.org/tree.png)")
+    'as [here](https://example.org/tree.png)'
+    """
+    return text.replace("![", "[")
+
+
 def spoken(visible: str, name: str) -> str:
     """Return a button's label with its name for screen readers, which `page.css` hides from sight.
 

@@ -162,7 +162,7 @@ def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
     if task.error is not None:
         st.info(f"No proposals: {label(str(task.error), longest=300)}", icon=":material/link_off:")
         st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
-    elif offer.proposal is None:  # whatever the task has by now: the page is drawn without it
+    elif offer.proposal is None or task.value is None:  # a task may end after the page was made
         draw_wait(
             page.screen, [task], "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
         )

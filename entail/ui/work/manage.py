@@ -12,7 +12,7 @@ from entail.ui.frame import sign_in
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.text import ago, label
+from entail.ui.shared.text import ago, label, without_images
 from entail.ui.work.projects import NOT_ENFORCED, draw_addition, draw_plan
 
 _DOES = {
@@ -30,7 +30,7 @@ def draw_guidelines(shared: Workspace, author: str | None, project: Project, *, 
         newest = versions[0]
         st.caption(f"Version {newest.version} · {label(shown_name(newest.author))}, {ago(newest.at)}")
         with st.container(border=True):
-            st.markdown(newest.text)
+            st.markdown(without_images(newest.text))
     else:
         st.caption("No guidelines yet.")
     if len(versions) > 1:
@@ -39,7 +39,7 @@ def draw_guidelines(shared: Workspace, author: str | None, project: Project, *, 
                 st.caption(
                     f"Version {version.version} · {label(shown_name(version.author))}, {ago(version.at)}"
                 )
-                st.markdown(version.text)
+                st.markdown(without_images(version.text))
     if manages and author is not None:
         with st.form("guidelines", border=False):
             text = st.text_area("Guidelines, Markdown", versions[0].text if versions else "", height=240)
@@ -54,7 +54,9 @@ def draw_members(shared: Workspace, author: str, project: Project, *, manages: b
     if not sign_in.is_configured():
         st.caption(NOT_ENFORCED)
     members = shared.projects.members(project.id, actor=author)
-    st.table([{"member": shown_name(name), "role": role, "": _DOES[role]} for name, role in members.items()])
+    st.table(
+        [{"member": label(shown_name(name)), "role": role, "": _DOES[role]} for name, role in members.items()]
+    )
     if not manages:
         return
     with st.form("member", border=False, clear_on_submit=True):

@@ -9,7 +9,7 @@ from entail.teams.policy import Action
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, without_images
 from entail.ui.trees.chooser import show_tree
 from entail.ui.trees.page import TreePage
 from entail.ui.work.pieces import badge, move
@@ -36,7 +36,9 @@ def draw_piece(page: TreePage) -> None:
         st.markdown(badge(piece.state), width="content")
         with st.popover("Guidelines", icon=":material/menu_book:"):
             versions = shared.projects.guidelines(project.id, actor=author)
-            st.markdown(versions[0].text if versions else "This project has no guidelines yet.")
+            st.markdown(
+                without_images(versions[0].text) if versions else "This project has no guidelines yet."
+            )
         if piece.annotator != author:
             st.caption(f"{label(shown_name(piece.annotator or ''))} has it", width="content")
             return
