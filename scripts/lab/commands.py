@@ -63,9 +63,9 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     from lab.data import DataFolder
     from lab.experiment import SHIP, hold_out, read_experiment
-    from lab.report import make_result, page, write_result
+    from lab.report import make_result, page, stated_figures, write_result
     from lab.run import Laboratory, set_threads
-    from lab.ship import Checked, ship
+    from lab.ship import Checked, ship, state_figures
 
     is_ship = options.command == "ship"
     experiment = read_experiment(SHIP + options.name if is_ship else options.name)
@@ -77,10 +77,13 @@ def _run(options: argparse.Namespace) -> int:
     errors: dict[str, str] = {}
     checks: list[Checked] = []
     if is_ship:
-        checks = ship(laboratory, options.out or ROOT / "models" / options.name)
+        out = options.out or ROOT / "models" / options.name
+        checks = ship(laboratory, out)
     else:
         errors = laboratory.run(options.arms)
     result = make_result(experiment, laboratory.runs(), checks)
+    if is_ship:
+        state_figures(out, stated_figures(experiment, result))
     if not is_ship and options.held_out:
         print(*page(experiment, result), sep="\n")
     else:

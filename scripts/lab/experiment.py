@@ -50,6 +50,15 @@ of a figure, or of its difference from another stage (`over`)::
     [[checks]]
     metric = "MAP"
     low = 0.556
+
+`[[stated]]` are figures that the card of the model states, next to those of `paired_with`::
+
+    [[stated]]
+    metric = "MAP, unseen"                    # of the adapter
+    task = "premises"                         # what follows is as the card words it
+    data = "EntailmentBank dev, 537 unseen queries"
+    measure = "MAP"
+    rival = "MiniLM"
 """
 
 from __future__ import annotations
@@ -130,6 +139,17 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Stated:
+    """Figure that the card of a model states, and the words for it."""
+
+    metric: str
+    task: str
+    data: str
+    measure: str
+    rival: str
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Experiment:
     """An experiment or a recipe, see the module."""
 
@@ -146,6 +166,7 @@ class Experiment:
     stages: tuple[Arm, ...] = ()
     measure: Measure
     checks: tuple[Check, ...] = ()
+    stated: tuple[Stated, ...] = ()
     paper: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
 
     @property
@@ -256,6 +277,8 @@ def _check_references(experiment: Experiment, source: str) -> None:
     control = experiment.measure.paired_with
     if control and control not in former:
         raise LabError(f"{source}: measure.paired_with: expected an arm, found {control!r}")
+    if experiment.stated and not control:
+        raise LabError(f"{source}: measure.paired_with: expected the rival of what is stated")
     if experiment.measure.chart not in ("", *experiment.measure.metrics):
         raise LabError(f"{source}: measure.chart: expected a metric, found {experiment.measure.chart!r}")
 

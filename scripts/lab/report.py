@@ -86,6 +86,24 @@ def make_result(
     }
 
 
+def stated_figures(experiment: Experiment, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the card of a recipe's model states, from its result file."""
+    rows = {row["arm"]: row["figures"] for row in result["rows"]}
+    own, rival = list(rows.values())[-1], rows.get(experiment.measure.paired_with, {})
+    return [
+        {
+            "task": stated.task,
+            "data": stated.data,
+            "measure": stated.measure,
+            "value": own[stated.metric]["mean"],
+            "interval": [own[stated.metric][end] for end in ("low", "high")],
+            "rival": stated.rival,
+            "rival_value": rival[stated.metric]["mean"],
+        }
+        for stated in experiment.stated
+    ]
+
+
 def _selected(experiment: Experiment, arm: str, runs: Sequence[Run]) -> list[Run]:
     """Return the runs of a row: those of every seed; of a recipe's stage that of the mean."""
     own = [run for run in runs if run.arm == arm]

@@ -6,12 +6,15 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.data.writing import write_text
 from entail.training.adapters.saving import save_encoder
+from entail.training.cards.figures import KEY
+from entail.training.cards.template import write_card
 from lab.experiment import SHIP, Check
 from lab.run import Laboratory
 
@@ -91,6 +94,14 @@ def install(model: Path, out: Path, *, more: Mapping[str, Any], work: Path | Non
 
     save_encoder(out, method=about["method"], write=write, about=about)
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+def state_figures(model: Path, figures: Sequence[Mapping[str, Any]]) -> None:
+    """Write measured figures into `entail.json` of a model, and its card with them."""
+    file = model / "entail.json"
+    about = {**json.loads(file.read_text(encoding="utf-8")), KEY: figures}
+    write_text(file, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    write_card(model)
 
 
 def weights_digest(folder: Path) -> str:

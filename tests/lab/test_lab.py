@@ -12,7 +12,7 @@ from lab.commands import main
 from lab.data import DataFolder
 from lab.errors import LabError
 from lab.experiment import FOLDER, parse_experiment, read_experiment
-from lab.report import make_result
+from lab.report import make_result, stated_figures
 from lab.run import Run, on_this_machine
 from lab.ship import weights_digest
 
@@ -72,6 +72,12 @@ rank = 2
 metric = "MAP"
 over = "base"
 low = {{low}}
+[[stated]]
+metric = "MAP"
+task = "premises"
+data = "dev"
+measure = "MAP"
+rival = "tiny"
 """
 )
 
@@ -180,6 +186,9 @@ def test_a_model_is_made_again_with_the_same_weights(
     about = json.loads((tmp_path / "one" / "entail.json").read_text(encoding="utf-8"))
     assert about["experiment"]["hash"] == read_experiment("ship-mine", folder=file.parent).hash
     assert str(tmp_path) not in json.dumps(about)
+    (stated,) = about["measured"]
+    assert stated["interval"][0] <= stated["value"] <= stated["interval"][1]
+    assert "tiny" in (tmp_path / "one" / "README.md").read_text(encoding="utf-8")
     assert resolve(str(tmp_path / "one")).base is not None
 
     file.write_text(RECIPE.replace("{low}", "0.9"), encoding="utf-8")
@@ -232,3 +241,12 @@ def test_every_experiment_can_be_read(file: Path) -> None:
     shipped = FOLDER.parent.parent / "models" / file.stem.removeprefix("ship-") / "entail.json"
     if shipped.is_file() and (recipe := json.loads(shipped.read_text(encoding="utf-8")).get("experiment")):
         assert (recipe["name"], recipe["hash"]) == (experiment.name, experiment.hash), "make it again"
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("ship-*.toml")), ids=lambda file: file.stem)
+def test_a_card_states_what_was_measured(file: Path) -> None:
+    experiment, root = read_experiment(file.stem), FOLDER.parent.parent
+    about = json.loads((root / "models" / file.stem.removeprefix("ship-") / "entail.json").read_text())
+    if experiment.stated:
+        result = json.loads((root / "docs" / "results" / f"{file.stem}.json").read_text(encoding="utf-8"))
+        assert about["measured"] == stated_figures(experiment, result)
