@@ -74,9 +74,9 @@ def found_team(database: Database, log: TreeLog, tree: str) -> str:
     assert second is not None
     work.move(second.id, "submit", actor=ANNOTATORS[0])
     work.move(second.id, "send back", actor=NAME, reason=PAYLOADS[1])
-    for one in (tree, str(piece.tree_id)):
+    for tree_id in (tree, str(piece.tree_id)):
         for payload in PAYLOADS:
-            comments.add(one, f"@{NAME} {payload}", actor=NAME, anchor=Anchor("node", "n2"))
+            comments.add(tree_id, f"@{NAME} {payload}", actor=NAME, anchor=Anchor("node", "n2"))
     for payload in PAYLOADS:
         Versions(database, log).name(tree, payload[:100], seq=2, actor=NAME)
     return project
