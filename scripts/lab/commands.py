@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         errors = laboratory.run(options.arms)
     result = make_result(experiment, laboratory.runs(), checks)
-    if is_ship:
+    if is_ship and experiment.stated:
         state_figures(out, stated_figures(experiment, result))
     if not is_ship and options.held_out:
         print(*page(experiment, result), sep="\n")

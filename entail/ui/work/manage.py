@@ -42,7 +42,12 @@ def draw_guidelines(shared: Workspace, author: str | None, project: Project, *, 
                 st.markdown(without_images(version.text))
     if manages and author is not None:
         with st.form("guidelines", border=False):
-            text = st.text_area("Guidelines, Markdown", versions[0].text if versions else "", height=240)
+            text = st.text_area(
+                "Guidelines, Markdown",
+                versions[0].text if versions else "",
+                height=240,
+                help="Pictures become links.",
+            )
             if st.form_submit_button("Save as a new version"):
                 with show_errors():
                     shared.projects.write_guidelines(project.id, text, actor=author)
