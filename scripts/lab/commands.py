@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     abouts = {
         "run": "Train and measure the arms of an experiment, then write its result and page. What the work "
-        "folder holds is not repeated.",
+        "folder holds is not repeated; other arms keep their rows of the result.",
         "ship": "Make a model by its recipe, ship-NAME.toml, and check its figures. It resumes, too.",
         "report": "Write the page of an experiment again, from its result file.",
     }
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     from lab.data import DataFolder
     from lab.experiment import SHIP, hold_out, read_experiment
-    from lab.report import make_result, page, stated_figures, write_result
+    from lab.report import add_former, make_result, page, stated_figures, write_result
     from lab.run import Laboratory, set_threads
     from lab.ship import Checked, ship, state_figures
 
@@ -87,6 +88,10 @@ def _run(options: argparse.Namespace) -> int:
     if not is_ship and options.held_out:
         print(*page(experiment, result), sep="\n")
     else:
+        file = options.results / f"{experiment.name}.json"
+        if file.is_file() and not is_ship:
+            former = json.loads(file.read_text(encoding="utf-8"))
+            result = add_former(result, former, laboratory.keys())
         print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
     return 1 if errors or not all(checked.holds for checked in checks) else 0
 

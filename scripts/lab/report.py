@@ -86,6 +86,35 @@ def make_result(
     }
 
 
+def add_former(
+    result: dict[str, Any], former: Mapping[str, Any], keys: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return a result with the rows of a former one that were not measured again.
+
+    A long experiment is run arm by arm, on several days. An arm keeps its row as long as data, metrics and
+    `keys` (arm -> keys of its models) are those it was measured with.
+    """
+    if former.get("data") != result["data"]:
+        return result
+    measured = {row["arm"] for row in result["rows"]}
+    metrics = result["rows"][0]["figures"].keys()
+    hashes = {(run["arm"], run["hash"]) for run in former["runs"]}
+    kept = {
+        row["arm"]
+        for row in former["rows"]
+        if row["arm"] in keys.keys() - measured
+        and row["figures"].keys() == metrics
+        and all((row["arm"], key) in hashes for key in keys[row["arm"]])
+    }
+    order = list(keys)
+    whole: dict[str, Any] = {**result, "trainings": {**former["trainings"], **result["trainings"]}}
+    for part in ("rows", "runs"):
+        entries = [*result[part], *(entry for entry in former[part] if entry["arm"] in kept)]
+        whole[part] = sorted(entries, key=lambda entry: order.index(entry["arm"]))
+    used = [key for run in whole["runs"] for key in run["trainings"]]
+    return {**whole, "trainings": {key: whole["trainings"][key] for key in used}}
+
+
 def stated_figures(experiment: Experiment, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what the card of a recipe's model states, from its result file."""
     rows = {row["arm"]: row["figures"] for row in result["rows"]}

@@ -239,6 +239,10 @@ class Laboratory:
                 self.log(f"{name}: {error}")
         return errors
 
+    def keys(self) -> dict[str, list[str]]:
+        """Return the keys of every arm's models."""
+        return {name: [model.key for model in self.models(name)] for name in self.arms}
+
     def runs(self) -> list[Run]:
         """Return the measured models of the work folder: of each arm its seeds, and their mean."""
         models = {m.key: m for name in self.arms for m in (*self.models(name), self.mean(name))}

@@ -146,6 +146,30 @@ def test_an_experiment_runs_resumes_and_reports(
     assert "It was tried. It holds." in page.read_text(encoding="utf-8")
 
 
+def test_an_experiment_is_run_arm_by_arm_on_several_days(
+    lab: Callable[..., int], trainings: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "experiments" / "trial.toml"
+    file.write_text(TRIAL, encoding="utf-8")
+
+    def rows(work: str, *arms: str) -> dict[str, Any]:
+        assert lab("run", "trial", "--arms", *arms, work=work) == 0
+        result = json.loads((tmp_path / "results" / "trial.json").read_text(encoding="utf-8"))
+        assert {run["arm"] for run in result["runs"]} == {row["arm"] for row in result["rows"]}
+        assert set(result["trainings"]) == {key for run in result["runs"] for key in run["trainings"]}
+        return {row["arm"]: row for row in result["rows"]}
+
+    low = rows("monday", "base", "low")["low"]
+    whole = rows("tuesday", "base", "+high")
+    assert list(whole) == ["base", "low", "+high"]
+    assert whole["low"] == low
+    assert len(trainings) == 4
+    file.write_text(TRIAL.replace("1e-3", "2e-3"), encoding="utf-8")
+    assert list(rows("wednesday", "base")) == ["base", "+high"]
+    file.write_text(TRIAL.replace('["MAP", "Hit@10, paper"]', '["MAP"]'), encoding="utf-8")
+    assert list(rows("thursday", "base")) == ["base"]
+
+
 def test_a_difference_over_seeds_has_its_interval() -> None:
     text = HEAD.format(name="trial", seeds="seeds = [0, 1, 2]").replace('"base"', '"plain"')
     experiment = parse_experiment(text + "[arms.plain]\n[arms.better]\n")
