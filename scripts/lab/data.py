@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
+from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree
+from entail.evaluation.nli.sources import load_nli
 from lab.errors import LabError
 
 SETS: Mapping[str, str] = {
@@ -33,7 +36,10 @@ SETS: Mapping[str, str] = {
 """Name of a data set -> its file or folder below the data folder."""
 
 PARTS = ("fit", "held")
-"""Endings such as `entailment_bank/train#fit`: without every tenth tree, to choose settings on the others."""
+"""Endings such as `entailment_bank/train#fit`: without every tenth tree, to choose settings on the others.
+
+Of labelled pairs, such as `snli/dev#held`, either has the half of the premises by a hash.
+"""
 
 
 def source_of(name: str) -> str:
@@ -57,6 +63,7 @@ class DataFolder:
     def __init__(self, root: Path, paths: Mapping[str, Path] | None = None) -> None:
         self.root, self.paths = root, dict(paths or {})
         self.corpus, self.trees, self.digest = cache(self._corpus), cache(self._trees), cache(self._digest)
+        self.pairs = cache(self._pairs)
 
     def path(self, name: str) -> Path:
         """Return the file or folder of a data set.
@@ -79,10 +86,16 @@ class DataFolder:
         return read_corpus(self.path(name)).corpus
 
     def _trees(self, name: str) -> tuple[ExplanationTree, ...]:
-        trees, part = tuple(read_trees(self.path(name))), name.partition("#")[2]
-        if part and part not in PARTS:
-            raise LabError(f"expected {name!r} to end in one of {', '.join(PARTS)}, found #{part}")
+        trees, part = tuple(read_trees(self.path(name))), _part(name)
         return tuple(tree for i, tree in enumerate(trees) if not part or (i % 10 == 9) == (part == "held"))
+
+    def _pairs(self, name: str) -> tuple[NliPair, ...]:
+        pairs, part = load_nli(self.path(name)).pairs, _part(name)
+        return tuple(
+            pair
+            for pair in pairs
+            if not part or (zlib.crc32(pair.premise.encode()) % 2 == 1) == (part == "held")
+        )
 
     def _digest(self, name: str) -> str:
         """Return a digest of the content of a data set, whatever its files are called and packed."""
@@ -93,3 +106,11 @@ class DataFolder:
                     while block := stream.read(1 << 20):
                         hasher.update(block)
         return hasher.hexdigest()[:16]
+
+
+def _part(name: str) -> str:
+    """Return the ending of a name, without the #."""
+    part = name.partition("#")[2]
+    if part and part not in PARTS:
+        raise LabError(f"expected {name!r} to end in one of {', '.join(PARTS)}, found #{part}")
+    return part

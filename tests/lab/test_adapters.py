@@ -159,6 +159,14 @@ def test_first_stages_start_from_a_base_by_masking(data: DataFolder, tmp_path: P
         adapter.train(replace(begun, out=tmp_path / "none", extra={"first": "nothing"}))
 
 
+def test_halves_of_labelled_pairs_share_no_premise(data: DataFolder) -> None:
+    fit, held = ({pair.premise for pair in data.pairs(f"nli-dev#{part}")} for part in ("fit", "held"))
+    assert fit.isdisjoint(held)
+    assert fit | held == {pair.premise for pair in data.pairs("nli-dev")}
+    assert fit
+    assert held
+
+
 def test_an_encoder_of_direction_is_taught_by_a_former_stage(data: DataFolder, tmp_path: Path) -> None:
     adapter, sets = load_adapter("gausscse"), {"train_a": "nli-train", "dev": "nli-dev"}
     adapter.train(work(data, tmp_path / "teacher", sets))

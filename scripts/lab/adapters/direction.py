@@ -18,7 +18,6 @@ from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, TrainingError
 from entail.evaluation.nli.decisions import direction_pairs, evaluate_direction, evaluate_nli
-from entail.evaluation.nli.sources import load_nli
 from entail.index.lexical import stemmed_words
 from entail.judge.judges import THRESHOLD, NliJudge
 from lab.adapters import Measures, Values, Work
@@ -77,7 +76,7 @@ def _answers(
 
 
 def _drawn(data: DataFolder, name: str) -> list[NliPair]:
-    pairs = list(load_nli(data.path(name)).pairs)
+    pairs = list(data.pairs(name))
     return random.Random(0).sample(pairs, min(PAIRS, len(pairs)))
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from entail.data.passages.files import read_questions
-from entail.evaluation.nli.sources import load_nli
 from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.training.method import Run
@@ -50,7 +49,7 @@ def _train_first(work: Work, examples: Examples, out: Path, *, seed: int, count:
     names = [name for role, name in work.sets.items() if role.startswith("nli")]
     if not (out / "entail.json").is_file():
         config = replace(TuningConfig(), base=work.settings.get("base", "minilm"), seed=seed)
-        pairs = [pair for name in names for pair in load_nli(work.data.path(name)).pairs]
+        pairs = [pair for name in names for pair in work.data.pairs(name)]
         entailments = take_evenly([pair for pair in pairs if pair.label == "entailment"], count)
         train_tuning(entailed_pairs(examples, entailments, words=config.words), config, run=Run(out=out))
     return {source_of(name) for name in names}

@@ -16,7 +16,6 @@ import numpy as np
 from entail.data.nli.triplets import nli_triplets
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.evaluation.nli.decisions import direction_pairs, evaluate_direction, evaluate_nli
-from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.method import GAUSSCSE
 from entail.gausscse.training import train_gausscse
 from entail.training.method import Run
@@ -33,9 +32,9 @@ def train(work: Work) -> None:
     if work.teachers:
         config = replace(config, teachers=",".join(map(str, work.teachers)))
     train_gausscse(
-        nli_triplets(pair for name in names for pair in load_nli(work.data.path(name)).pairs),
+        nli_triplets(pair for name in names for pair in work.data.pairs(name)),
         config,
-        dev=load_nli(work.data.path(work.sets["dev"])).pairs,
+        dev=work.data.pairs(work.sets["dev"]),
         run=Run(data=sorted({source_of(name) for name in names}), out=work.out),
     )
 
@@ -44,9 +43,9 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     """Measure the accuracy of direction, and of entailment by the threshold of dev, on each data set."""
     encoder = GaussianEncoder(model) if model != LENGTH else None
     measures: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    dev = load_nli(data.path(sets["dev"])).pairs
+    dev = data.pairs(sets["dev"])
     for role in sorted(role for role in sets if role.startswith("dev")):
-        pairs = load_nli(data.path(sets[role])).pairs
+        pairs = data.pairs(sets[role])
         if encoder is None:
             directed, _ = direction_pairs(pairs)
             answers = {

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from entail.data.nli.pairs import NliPair
-from entail.evaluation.nli.sources import load_nli
 from entail.judge.judges import NliJudge, evaluate_judge
 from entail.judge.method import JUDGE
 from entail.judge.training import train_judge
@@ -34,7 +33,7 @@ def train(work: Work) -> None:
     names = [name for role, name in work.sets.items() if role.startswith("train")]
     choosing, _ = _split(work.data, work.sets)
     train_judge(
-        [pair for name in names for pair in load_nli(work.data.path(name)).pairs],
+        [pair for name in names for pair in work.data.pairs(name)],
         work.config(JUDGE),
         dev=choosing,
         run=Run(data=sorted({source_of(name) for name in names}), out=work.out),
@@ -60,7 +59,7 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
 def _split(data: DataFolder, sets: Mapping[str, str]) -> tuple[list[NliPair], dict[str, list[NliPair]]]:
     """Return the dev pairs that choose the weights, and the others by role."""
     roles = [role for role in sorted(sets) if role.startswith("dev")]
-    rows = [(role, pair) for role in roles for pair in load_nli(data.path(sets[role])).pairs]
+    rows = [(role, pair) for role in roles for pair in data.pairs(sets[role])]
     choosing = set(sample_rows(range(len(rows)), CHOOSING))
     rest: dict[str, list[NliPair]] = {role: [] for role in roles}
     for i, (role, pair) in enumerate(rows):
