@@ -15,9 +15,11 @@ import itertools
 import tempfile
 from pathlib import Path
 
-from app_browser import FLAGS, PATIENCE, find_chromium, start, stop
+from app_browser import APP, FLAGS, PATIENCE, find_chromium, start, stop
 from PIL import Image
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
+
+import entail
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 PAGES = {
@@ -62,7 +64,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        server, url = start(Path(folder))
+        server, url = start(Path(folder), command=(*APP, "--api"))
         try:
             # The example project of the last three fills Home, too.
             for last in (False, True):
@@ -90,7 +92,9 @@ def take(browser: Browser, url: str, pages: list[str], out: Path, size: str, the
         prepare(page, name)
         file = out / f"{name}{size}{theme}.png"
         page.screenshot(path=file)
-        Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
+        Image.open(file).convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE).save(
+            file, optimize=True
+        )
     context.close()
 
 
@@ -98,6 +102,20 @@ def settle(page: Page) -> None:
     """Wait until a page is drawn; one that renews itself is never still for long."""
     with contextlib.suppress(TimeoutError):
         page.wait_for_function(QUIET, polling=200, timeout=20_000)
+
+
+def search(url: str) -> None:
+    """Send what clients would, so that there is traffic."""
+    with entail.Client(f"{url}/api") as client:
+        for text in (
+            "the sun causes seasons",
+            "ice is cold",
+            "a plant needs light",
+            "a magnet attracts iron",
+        ):
+            for _ in range(5):
+                client.search([text], corpus="EntailmentBank sample", k=5)
+                client.direction([text], ["something is"])
 
 
 def prepare(page: Page, name: str) -> None:
@@ -108,6 +126,10 @@ def prepare(page: Page, name: str) -> None:
         page.locator('[class*="st-key-row-"]').first.wait_for()
         page.get_by_text("explain it").first.wait_for()  # the check of the step, which is loaded last
         settle(page)
+    if name == "serving":
+        for _ in range(3):  # a point of the charts is 20 seconds
+            search(page.url.partition("/Serving")[0])
+            page.wait_for_timeout(21_000)
     if name == "work" and (example := page.get_by_role("button", name="Try an example")).count():
         example.click()
         page.get_by_role("button", name="Next").wait_for()

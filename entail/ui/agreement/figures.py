@@ -68,13 +68,13 @@ def draw_pairs(report: ProjectAgreement) -> None:
         rows.append(
             {
                 "annotators": f"{shown_name(pair.first)}, {shown_name(pair.second)}",
-                "same structure": pair.similarity,
+                "same structure": 100 * pair.similarity,
                 "hypotheses": pair.hypotheses,
                 "Cohen's kappa": kappa.kappa if kappa else None,
                 "candidates": kappa.n if kappa else 0,
             }
         )
-    percent = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
     number = st.column_config.NumberColumn(format="%.2f")
     draw_table(
         pd.DataFrame(rows), key="pairs", column_config={"same structure": percent, "Cohen's kappa": number}
@@ -86,13 +86,13 @@ def draw_hypotheses(report: ProjectAgreement, project: Project) -> None:
     table = pd.DataFrame(
         {
             "hypothesis": [row.text for row in report.hypotheses],
-            "same structure": [row.similarity for row in report.hypotheses],
-            "same steps": [row.steps for row in report.hypotheses],
-            "same premises": [row.leaves for row in report.hypotheses],
+            "same structure": [100 * row.similarity for row in report.hypotheses],
+            "same steps": [100 * row.steps for row in report.hypotheses],
+            "same premises": [100 * row.leaves for row in report.hypotheses],
             "annotators": [", ".join(map(shown_name, row.annotators)) for row in report.hypotheses],
         }
     )
-    percent = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
     columns = dict.fromkeys(("same structure", "same steps", "same premises"), percent)
     selection = draw_table(
         table,

@@ -63,7 +63,13 @@ def draw_copies(
     """Draw the copies side by side, each with its state and what a reviewer can do."""
     for column, piece, tree in zip(st.columns(len(copies)), copies, trees, strict=True):
         with column, st.container(border=True):
-            st.markdown(f"**{label(shown_name(piece.annotator or 'not taken'))}** {badge(piece.state)}")
+            with st.container(horizontal=True, horizontal_alignment="distribute"):
+                st.markdown(
+                    f"**{label(shown_name(piece.annotator or 'not taken'))}** {badge(piece.state)}",
+                    width="content",
+                )
+                if tree is not None:
+                    st.page_link("pages/Trees.py", label="Open", query_params={"tree": str(piece.tree_id)})
             if tree is None:
                 st.caption("Not submitted yet")
                 continue
@@ -72,7 +78,6 @@ def draw_copies(
                 _draw_moves(shared, author, piece)
                 threads = shared.comments.threads(str(piece.tree_id), actor=author)
                 draw_comments(shared.comments, str(piece.tree_id), tree, threads, author)
-                st.page_link("pages/Trees.py", label="Open", query_params={"tree": str(piece.tree_id)})
 
 
 def _draw_moves(shared: Workspace, author: str, piece: Piece) -> None:

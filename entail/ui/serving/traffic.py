@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import altair as alt
@@ -134,18 +134,21 @@ def _lines(
     *,
     scale: Literal["linear", "log"] = "linear",
 ) -> Any:
+    """Return a chart of lines; its time spans two minutes at least, so that a first point has an axis."""
+    times = [row["time"] for row in rows] or [datetime.now(UTC)]
+    span = alt.Scale(domain=[min(*times, max(times) - timedelta(minutes=2)), max(times)])
     colours = [SERIES[number % len(SERIES)] for number in range(len(names))]
     dashes = [list(_DASHES[number % len(_DASHES)]) for number in range(len(names))]
     return (
         alt.Chart(pd.DataFrame(rows, columns=["time", series, "value"]))
         .mark_line(point={"size": 18})
         .encode(
-            x=alt.X("time:T", title=None),
+            x=alt.X("time:T", title=None, scale=span, axis=alt.Axis(tickCount=4, format="%H:%M:%S")),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(type=scale), axis=alt.Axis(tickCount=4)),
             color=alt.Color(
                 f"{series}:N",
                 scale=alt.Scale(domain=list(names), range=colours),
-                legend=alt.Legend(orient="bottom", title=None, columns=4),
+                legend=alt.Legend(orient="bottom", title=None, columns=4, symbolType="stroke"),
             ),
             strokeDash=alt.StrokeDash(f"{series}:N", scale=alt.Scale(domain=list(names), range=dashes)),
             tooltip=["time:T", f"{series}:N", alt.Tooltip("value:Q", format=".2f")],
