@@ -53,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.choices["run"].add_argument(
         "--held-out",
         action="store_true",
-        help="learn from nine tenths of the training trees, measure on the others, and print the page: to "
-        "choose settings",
+        help="learn from nine tenths of the training data, measure on the others, and print the page: to "
+        "choose settings. The figures of a recipe, ship-NAME, join its result",
     )
     commands.choices["run"].add_argument("--arms", nargs="+", default=[], metavar="ARM", help="these only")
     commands.choices["ship"].add_argument("--out", type=Path, help="folder of the model (models/NAME)")
@@ -85,14 +85,18 @@ def _run(options: argparse.Namespace) -> int:
     result = make_result(experiment, laboratory.runs(), checks)
     if is_ship and experiment.stated:
         state_figures(out, stated_figures(experiment, result))
+    file = options.results / f"{experiment.name}.json"
+    former = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if not is_ship and options.held_out:
         print(*page(experiment, result), sep="\n")
-    else:
-        file = options.results / f"{experiment.name}.json"
-        if file.is_file() and not is_ship:
-            former = json.loads(file.read_text(encoding="utf-8"))
-            result = add_former(result, former, laboratory.keys())
-        print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
+        if not former or not options.name.startswith(SHIP):
+            return 1 if errors else 0
+        experiment, result = read_experiment(options.name), {**former, "held_out": result}
+    elif is_ship and former.get("experiment") == result["experiment"] and "held_out" in former:
+        result["held_out"] = former["held_out"]
+    elif not is_ship:
+        result = add_former(result, former, laboratory.keys())
+    print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
     return 1 if errors or not all(checked.holds for checked in checks) else 0
 
 

@@ -87,7 +87,7 @@ class DataFolder:
 
     def _trees(self, name: str) -> tuple[ExplanationTree, ...]:
         trees, part = tuple(read_trees(self.path(name))), _part(name)
-        return tuple(tree for i, tree in enumerate(trees) if not part or (i % 10 == 9) == (part == "held"))
+        return tuple(tree for i, tree in enumerate(trees) if in_part(i, part))
 
     def _pairs(self, name: str) -> tuple[NliPair, ...]:
         pairs, part = load_nli(self.path(name)).pairs, _part(name)
@@ -106,6 +106,11 @@ class DataFolder:
                     while block := stream.read(1 << 20):
                         hasher.update(block)
         return hasher.hexdigest()[:16]
+
+
+def in_part(at: int, part: str) -> bool:
+    """Return whether a tree or question is in a part: every tenth is `held`, the others `fit`."""
+    return not part or (at % 10 == 9) == (part == "held")
 
 
 def _part(name: str) -> str:

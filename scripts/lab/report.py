@@ -22,7 +22,7 @@ from entail.statistics.paired import paired_difference
 from lab.adapters import Values
 from lab.errors import LabError
 from lab.experiment import Experiment, read_experiment
-from lab.record import record_page
+from lab.record import record_page, table
 from lab.run import MEAN, Run
 from lab.ship import Checked
 
@@ -212,14 +212,22 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
     control, charted = experiment.measure.paired_with, _charted(experiment)
     of_seeds = any("seeds" in row["paired"].get(charted, {}) for row in result["rows"])
     titles = [*metrics, *([f"{charted} over {control} [over seeds]"] if of_seeds else [])]
-    yield f"| | {' | '.join(titles)} |"
-    yield f"| --- |{' ---: |' * len(titles)}"
+    rows = []
     for row in result["rows"]:
         paper = experiment.paper.get(row["arm"], {})
         cells = [_cell(row, metric, paper, interval=metric == charted) for metric in metrics]
         cells += [_difference(row["paired"].get(charted, {}))] if of_seeds else []
-        yield f"| {row['arm']} | {' | '.join(cells)} |"
+        rows.append([row["arm"], *cells])
+    yield from table(["", *titles], rows)
     yield from ("", f"![{charted} of every arm]({name}.svg)", "")
+    if held := result.get("held_out"):
+        yield from ("A tenth of the training data, of which these models have learned the rest:", "")
+        rows = [
+            [row["arm"], *(_cell(row, metric, {}, interval=True) for metric in metrics)]
+            for row in held["rows"]
+        ]
+        yield from table(["", *metrics], rows)
+        yield from ("", f"Held out: {_places(list(held['trainings'].values()))}.", "")
     notes = ["Mean ± standard deviation over seeds", f"[95 % interval of {charted} over queries]"]
     if experiment.paper:
         notes.append("(the paper's figure)")

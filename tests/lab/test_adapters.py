@@ -220,6 +220,18 @@ def test_curation_counts_acts(data: DataFolder, tmp_path: Path, monkeypatch: pyt
     assert 5 < acts["copy, differences", "30%"] <= acts["copy", "30%"]
 
 
+def test_a_scorer_of_chains_learns_from_a_part(data: DataFolder, tmp_path: Path) -> None:
+    adapter, settings = load_adapter("arcf"), {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4}
+    counts = {}
+    for part in ("", "#fit", "#held"):
+        sets = {"release": f"release{part}"}
+        adapter.train(work(data, tmp_path / f"arcf{part}", sets, max_length=32, **settings))
+        about = json.loads((tmp_path / f"arcf{part}" / "entail.json").read_text(encoding="utf-8"))
+        measured = adapter.measure("tfidf", data, sets, cache=tmp_path)["MAP"][0]
+        counts[part] = about["trained_on"]["questions"], len(measured)
+    assert counts == {"": (18, 6), "#fit": (17, 6), "#held": (1, 1)}
+
+
 def test_what_no_method_has_is_refused(data: DataFolder, tmp_path: Path) -> None:
     with pytest.raises(LabError):
         load_adapter("nothing")

@@ -197,7 +197,7 @@ def test_a_failed_arm_stops_no_other(lab: Callable[..., int], tmp_path: Path) ->
 
 
 def test_a_model_is_made_again_with_the_same_weights(
-    lab: Callable[..., int], trainings: list[str], tmp_path: Path
+    lab: Callable[..., int], trainings: list[str], grove: dict[str, Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "experiments" / "ship-mine.toml"
     file.write_text(RECIPE.replace("{low}", "-1.0"), encoding="utf-8")
@@ -218,6 +218,15 @@ def test_a_model_is_made_again_with_the_same_weights(
     file.write_text(RECIPE.replace("{low}", "0.9"), encoding="utf-8")
     assert lab("ship", "mine", "--out", str(tmp_path / "one"), work="work-one") == 1
     assert len(trainings) == 8, "only the check differs"
+
+    rows = [json.dumps(dict(row, id=f"{i}")) for i, row in enumerate(grove["rows"] * 2)]
+    (tmp_path / "train.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    assert lab("run", "ship-mine", "--held-out", work="work-one") == 0
+    assert len(trainings) == 12
+    result = json.loads((tmp_path / "results" / "ship-mine.json").read_text(encoding="utf-8"))
+    assert result["held_out"]["data"]["trees"].endswith("train#held")
+    assert [row["arm"] for row in result["held_out"]["rows"]] == [row["arm"] for row in result["rows"]]
+    assert "Held out" in (tmp_path / "results" / "ship-mine.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Adapter of ARCF: trainings on a release of WorldTree, measured by the MAP of its dev questions.
 
+`worldtree#fit` lacks every tenth of its training questions, `worldtree#held` is measured on these.
+
 Key of `extra`: with `random_start` the weights of the base are drawn at random (Table 2b).
 """
 
@@ -18,13 +20,13 @@ from entail.arcf.method import ARCF
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
-from entail.data.worldtree.questions import read_questions
+from entail.data.worldtree.questions import Question, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
 from entail.encoders.catalogue import fetch, resolve
 from entail.evaluation.chains import evaluate_chains, fact_similarities, tfidf_rankings, with_gold
 from entail.training.method import Run
 from lab.adapters import Measures, Work
-from lab.data import DataFolder
+from lab.data import DataFolder, in_part
 
 VISIBLE = 60
 """Visible premises at each step of a chain that is measured."""
@@ -39,11 +41,7 @@ def train(work: Work) -> None:
     if work.extra.get("random_start"):
         config = replace(config, base=str(_random_base(config.base, work.cache / f"random-{work.seed}")))
     train_arcf(
-        [
-            question
-            for question in read_questions(folder / "questions.train.tsv").explained
-            if question.id not in ids
-        ],
+        [question for question in _training_questions(work.data, work.sets) if question.id not in ids],
         _facts(folder),
         config,
         run=Run(data=["worldtree"], out=work.out),
@@ -54,7 +52,10 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     """Measure the rankings of a scorer, or those by tf-idf, of the dev questions that are scored."""
     folder = data.path(sets["release"])
     facts = _facts(folder)
-    questions = with_gold(read_questions(folder / "questions.dev.tsv").scored)
+    if sets["release"].endswith("#held"):
+        questions = with_gold(_training_questions(data, sets))
+    else:
+        questions = with_gold(read_questions(folder / "questions.dev.tsv").scored)
     if model == "tfidf":
         rankings = list(tfidf_rankings(questions, fact_similarities(facts)))
     else:
@@ -63,6 +64,13 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
         rankings = [entry.ranking for entry in ChainRanker(scorer, near).rank(questions)]
     values = evaluate_chains(questions, facts, rankings).values
     return {"MAP": (values, np.ones(len(values)))}
+
+
+def _training_questions(data: DataFolder, sets: Mapping[str, str]) -> list[Question]:
+    """Return the explained training questions of a release, or of its part."""
+    questions = read_questions(data.path(sets["release"]) / "questions.train.tsv").explained
+    part = sets["release"].partition("#")[2]
+    return [question for i, question in enumerate(questions) if in_part(i, part)]
 
 
 def _random_base(name: str, folder: Path) -> Path:
