@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 SCANNED = 100_000
 """Most rows that a filtered search reads from the index before all vectors are compared."""
 
+LEAST_BREADTH = 100
+"""Least breadth of a search; `SEARCH_BREADTH` is that of a search in the whole table."""
+
 SEARCH_SECONDS = 30
 """Longest time of one search, and that an update waits for another writer."""
 
@@ -65,8 +68,11 @@ SELECT m.number, v.vector FROM {vectors} v JOIN entail_index.members m ON m.numb
 WHERE m.line = %s AND m.added <= %s AND m.retired > %s ORDER BY {distance} LIMIT %s
 """
 _SETTINGS = """
-SELECT set_config('statement_timeout', %s, true), set_config('hnsw.ef_search', %s, true),
-    set_config('hnsw.max_scan_tuples', %s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+SELECT set_config('statement_timeout', %s, true), set_config('hnsw.max_scan_tuples', %s, true),
+    set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('hnsw.ef_search', least(1000, greatest(%s, part * %s))::int::text, true)
+FROM pg_class, LATERAL (SELECT least(1, %s / greatest(reltuples, 1)) part)
+WHERE oid = to_regclass(%s)
 """
 _NEAR = "v.vector <#> %s"  # the operator of the index
 _EXACT = "(v.vector <#> %s) + 0"  # an expression, which no index orders
@@ -189,8 +195,9 @@ class VectorTable(VectorServer):
 
         statement, version = self.sql(_SEARCH, distance=distance), (index.line, index.number, index.number)
         with connection.pipeline():
-            breadth = min(1000, max(SEARCH_BREADTH, count))
-            connection.execute(_SETTINGS, (f"{SEARCH_SECONDS}s", str(breadth), str(SCANNED)))
+            # Of a small part of the table more is read than asked for, until there are enough of the part.
+            breadths = max(LEAST_BREADTH, count), SEARCH_BREADTH, float(len(index.version))
+            connection.execute(_SETTINGS, (f"{SEARCH_SECONDS}s", str(SCANNED), *breadths, self.name))
             cursors = [
                 connection.execute(statement, (*version, HalfVector(query), count), binary=True)
                 for query in vectors

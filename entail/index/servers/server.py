@@ -26,7 +26,7 @@ from entail.index.vectors import unit
 from entail.masking import mask_secrets
 from entail.progress import ProgressCallback
 
-LINKS, BREADTH, SEARCH_BREADTH = 16, 100, 200
+LINKS, BREADTH, SEARCH_BREADTH = 16, 200, 400
 """HNSW: links of a node, candidates when it is linked and when it is searched."""
 
 REMEDIES: Mapping[str, str] = {
