@@ -41,7 +41,7 @@ PAGES = {
 OF_TEAMS = ("work", "review", "agreement")
 SIZES = {"": (1400, 900), "-phone": (420, 860)}
 THEMES = {"": "light", "-dark": "dark"}
-COLOURS = 128
+COLOURS = 256
 """Colours of a picture: pages are flat, and a picture of all colours takes three times the room."""
 
 QUIET = """() => {
@@ -92,9 +92,7 @@ def take(browser: Browser, url: str, pages: list[str], out: Path, size: str, the
         prepare(page, name)
         file = out / f"{name}{size}{theme}.png"
         page.screenshot(path=file)
-        Image.open(file).convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE).save(
-            file, optimize=True
-        )
+        Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
     context.close()
 
 
@@ -136,6 +134,7 @@ def prepare(page: Page, name: str) -> None:
         settle(page)
     if name == "review" and (begin := page.get_by_role("button", name="Begin the agreed tree")).count():
         begin.click()
+        begin.wait_for(state="detached")
         settle(page)
 
 
