@@ -134,7 +134,7 @@ def prepare(page: Page, name: str) -> None:
         settle(page)
     if name == "review" and (begin := page.get_by_role("button", name="Begin the agreed tree")).count():
         begin.click()
-        begin.wait_for(state="detached")
+        page.locator(".graph .node").first.wait_for(state="attached")
         settle(page)
 
 

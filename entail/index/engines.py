@@ -35,12 +35,14 @@ class PremiseVectors:
         dimension: Length of a vector.
         numbers: Keys of the premises, in the order of the corpus.
         read: Reader of vectors by position.
+        queries: Sample of queries, if these are distributed otherwise than the premises.
     """
 
     revision: str
     dimension: int
     numbers: Numbers
     read: ReadVectors
+    queries: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -46,7 +46,7 @@ Direction = Literal["entailing", "entailed"]
 MEAN_LIMIT = 1e6
 """Greatest distance of a mean from the corpus's; beyond it float32 inner products are meaningless."""
 
-_MARGIN = 8
+_MARGIN = 16
 """Candidates fetched beyond k, at least."""
 
 _SAMPLE = 4096
@@ -111,11 +111,14 @@ class LiftedGaussians:
         self._centre: Floats64 = sample.mean.mean(axis=0, dtype=np.float64)
         columns = self._lift(sample, premise=True)
         self._offset: Floats64 = columns.mean(axis=0)
-        self._scale = np.sqrt(_spread(columns - self._offset) / _spread(self._lift(sample, premise=False)))
+        queries = self._lift(sample, premise=False)
+        self._scale = np.sqrt(_spread(columns - self._offset) / _spread(queries))
         self._furthest: Floats64 = np.zeros(width)
         self._length = 0.0
         numbers = np.arange(count, dtype=np.uint64) if numbers is None else numbers
-        vectors = PremiseVectors(f"lifted/{direction}", width, numbers, self._vectors)
+        vectors = PremiseVectors(
+            f"lifted/{direction}", width, numbers, self._vectors, (queries * self._scale).astype(np.float32)
+        )
         self.vectors = engine_of(vectors, exact=True).build(vectors, progress)
 
     def __len__(self) -> int:

@@ -1,7 +1,8 @@
 """Exact search that leaves out most of each vector, with FAISS's Panorama.
 
-Vectors are rotated so that their first numbers have most of their length. Panorama compares them level by
-level and leaves out a premise when the Cauchy-Schwarz bound of its other levels cannot reach the best ones.
+Vectors are transformed so that their first numbers have most of the inner products. Panorama compares them
+level by level and leaves out a premise when the Cauchy-Schwarz bound of its other levels cannot reach the
+best ones.
 """
 
 from __future__ import annotations
@@ -32,18 +33,20 @@ BATCH = 1024
 """Vectors of a block, whose levels are stored one after the other."""
 
 _SAMPLE = 20_000
-_MARGIN = 8
+_MARGIN = 16
+_RIDGE = 1e-6
 
 
 class PanoramaPart:
-    """Rotated vectors, whose best candidates are ranked again by the vectors as they were.
+    """Transformed vectors, whose best candidates are ranked again by the vectors as they were.
 
-    A float32 inner product of d rotated numbers differs from that of the vectors by at most
+    Premises y become y A and queries x become x B, with A B^T = I, in double precision. A float32 inner
+    product of d such numbers differs from that of the vectors by at most
 
-        E = 2 g |x| max |y|,    g = (2 d + 8) 2^-24
+        E = 2 g |x B| max |y A| + 2^-53 d |A| |B| |x| max |y|,    g = (2 d + 8) 2^-24
 
-    (of the rotation, and of the sum in any order). So the ranking is certain where the k-th best
-    candidate exceeds the last one fetched by that; otherwise more are fetched.
+    (of their rounding and the sum in any order; of the transforms). So the ranking is certain where the k-th
+    best candidate exceeds the last one fetched by that; otherwise more are fetched.
     """
 
     exact = True
@@ -55,7 +58,7 @@ class PanoramaPart:
         self._count = count
         self._lock = threading.Lock()
         sample = self.read(np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64))
-        self._rotation = _rotation(sample)
+        self._of_premises, self._of_queries = _transforms(sample, premises.queries)
         library: Any = faiss
         levels = -(-dimension // -(-dimension // LEVELS))  # that are of one size
         self._index: Any = library.IndexFlatIPPanorama(dimension, levels, BATCH)
@@ -67,41 +70,45 @@ class PanoramaPart:
         ):
             memory.resize(size)
             memory.resize(0)
-        self._longest = 0.0
+        self._longest = longest = 0.0
         for rows in row_blocks(count, progress):
             block = self.read(rows)
-            self._longest = max(self._longest, float(np.sqrt(np.einsum("ij,ij->i", block, block).max())))
-            self._index.add(block @ self._rotation)
+            transformed = (block @ self._of_premises).astype(np.float32)
+            self._longest = max(self._longest, float(_lengths(transformed).max()))
+            longest = max(longest, float(_lengths(block).max()))
+            self._index.add(transformed)
         share(self._index)
         self._error = 2 * (2 * dimension + 8) * 2.0**-24 * self._longest
+        norms = float(np.linalg.norm(self._of_premises) * np.linalg.norm(self._of_queries))
+        self._error_of_transforms = 2.0**-53 * dimension * norms * longest
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the rotated vectors and of the lengths of their levels."""
+        """Bytes of the transformed vectors and of the lengths of their levels."""
         return int(self._index.codes.size() + 4 * self._index.cum_sums.size())
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""
         scores, rows = np.empty((len(vectors), k), np.float32), np.empty((len(vectors), k), np.int64)
-        rotated = vectors @ self._rotation
-        errors = self._error * np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        transformed = (vectors @ self._of_queries).astype(np.float32)
+        errors = self._error * _lengths(transformed) + self._error_of_transforms * _lengths(vectors)
         left, fetch = np.arange(len(vectors)), k + _MARGIN
         while len(left):
-            candidates, bounds = zip(*self._fetch(rotated[left], fetch, alive), strict=True)
+            candidates, bounds = zip(*self._fetch(transformed[left], fetch, alive), strict=True)
             scores[left], rows[left] = rank_candidates(self.read, vectors[left], candidates, k)
             certain = (scores[left, -1] > bounds + errors[left]) | np.isneginf(bounds)
             left, fetch = left[~certain], 4 * fetch
         return scores, rows
 
-    def _fetch(self, rotated: Floats, fetch: int, alive: Bits | None) -> list[tuple[Ints, float]]:
+    def _fetch(self, vectors: Floats, fetch: int, alive: Bits | None) -> list[tuple[Ints, float]]:
         """Return candidates of each query, and a score that no other row exceeds: -inf if there is none."""
         options = parameters("SearchParameters", alive)
-        with self._lock, faiss_threads(len(rotated)):  # those of several requests share the cores
+        with self._lock, faiss_threads(len(vectors)):  # those of several requests share the cores
             # FAISS refuses more than a batch.
-            scores, rows = self._index.search(rotated, min(fetch, BATCH), params=options)
+            scores, rows = self._index.search(vectors, min(fetch, BATCH), params=options)
             candidates = [
                 (own[own >= 0], float(last) if (own >= 0).all() else -np.inf)
                 for own, last in zip(rows, scores[:, -1], strict=True)
@@ -110,7 +117,7 @@ class PanoramaPart:
                 return candidates
             return [
                 self._widen(query, own, float(best), last, fetch, options)
-                for query, (own, last), best in zip(rotated, candidates, scores[:, 0], strict=True)
+                for query, (own, last), best in zip(vectors, candidates, scores[:, 0], strict=True)
             ]
 
     def _widen(
@@ -157,10 +164,30 @@ class PanoramaEngine(Engine):
         return VersionedIndex([part], premises.numbers, np.arange(len(premises)))
 
 
-def _rotation(sample: Floats) -> NDArray[np.float32]:
-    """Return the rotation to the singular vectors of a sample, the largest first; it has no bias.
+def _transforms(sample: Floats, queries: Floats | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the transforms of premises and of queries, whose inner products are those without them.
 
-    Centring, as a PCA does, would change a ranking by inner product.
+    Without a sample of queries both are the rotation to the singular vectors of the premises, the largest
+    first; it has no bias, since centring, as a PCA does, would change a ranking by inner product. With one,
+    the second moments of both become the same diagonal matrix, the largest numbers first: the balanced
+    realization of Moore (1981).
     """
-    _, vectors = np.linalg.eigh(sample.T.astype(np.float64) @ sample)
-    return np.ascontiguousarray(vectors[:, ::-1], dtype=np.float32)
+    premises = _moments(sample)
+    if queries is None:
+        vectors = np.linalg.eigh(premises)[1][:, ::-1]
+        return vectors, vectors
+    of_premises, of_queries = (np.linalg.cholesky(moments) for moments in (premises, _moments(queries)))
+    left, sizes, right = np.linalg.svd(of_queries.T @ of_premises)
+    return of_queries @ left / np.sqrt(sizes), of_premises @ right.T / np.sqrt(sizes)
+
+
+def _moments(sample: Floats) -> NDArray[np.float64]:
+    """Return the second moments of a sample, with a ridge that bounds what is made of directions it lacks."""
+    moments = sample.T.astype(np.float64) @ sample
+    ridge = _RIDGE * np.trace(moments) / len(moments) or 1.0
+    return np.asarray(moments + ridge * np.eye(len(moments)))
+
+
+def _lengths(vectors: Floats) -> NDArray[np.float64]:
+    lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    return lengths

@@ -1,5 +1,6 @@
 """Engines by name, and what each of them must give, also for the versions of a corpus."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -178,6 +179,16 @@ def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> No
     index, flat = _build("panorama", np.arange(COUNT)), _build("flat", np.arange(COUNT))
     for k in (30, 100, COUNT):
         assert index.search(QUERIES, k=k).positions.tolist() == flat.search(QUERIES, k=k).positions.tolist()
+
+
+@pytest.mark.parametrize("sample", ["alike", "of one direction", "of zeros"])
+def test_panorama_is_exact_for_queries_of_another_kind(sample: str) -> None:
+    scale = np.geomspace(1e-3, 1e3, DIMENSION, dtype=np.float32)
+    vectors, queries = VECTORS * scale, QUERIES / scale
+    kinds = {"alike": queries, "of one direction": queries[:1], "of zeros": np.zeros_like(queries)}
+    index = load_engine("panorama").build(replace(_premises(vectors), queries=kinds[sample]))
+    flat = load_engine("flat").build(_premises(vectors)).search(queries, k=10)
+    assert index.search(queries, k=10).positions.tolist() == flat.positions.tolist()
 
 
 def test_panorama_ranks_what_float32_cannot_tell_apart() -> None:

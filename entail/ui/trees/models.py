@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import floor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import streamlit as st
@@ -212,12 +213,15 @@ _STATES: Mapping[State, str] = {
 
 
 def describe_step(verdict: StepVerdict) -> str:
-    """Return whether a step holds.
+    """Return whether a step holds; the per cent are rounded down, as a limit of 90% would else seem reached.
 
-    >>> describe_step(StepVerdict(0.12, "not yet"))
-    'The premises do not explain it yet (12%)'
+    >>> describe_step(StepVerdict(0.899, "cannot tell"))
+    'The check cannot tell whether the premises explain it (89%)'
     """
-    return f"{_STATES[verdict.state]} ({certainty(verdict.probability)})"
+    share = verdict.probability
+    if 0.01 <= share < 0.99:
+        share = floor(100 * share) / 100
+    return f"{_STATES[verdict.state]} ({certainty(share)})"
 
 
 def explain_step(verdict: StepVerdict, premises: Sequence[str]) -> list[str]:
