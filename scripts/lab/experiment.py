@@ -220,9 +220,9 @@ def hold_out(experiment: Experiment) -> Experiment:
         raise LabError(
             f"{experiment.name}: expected the data `train` or `release`, whole, to hold a tenth out"
         )
-    held = {own: f"{experiment.data[role]}#held" for role, own in roles.items()}
+    rest = {own: f"{experiment.data[role]}#held" for role, own in roles.items()}
     fit = {role: f"{experiment.data[role]}#fit" for role in roles}
-    measure = replace(experiment.measure, data={**experiment.measure.data, **held})
+    measure = replace(experiment.measure, data={**experiment.measure.data, **rest})
     return replace(experiment, data={**experiment.data, **fit}, measure=measure, checks=())
 
 

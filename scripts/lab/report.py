@@ -99,7 +99,7 @@ def add_former(
     measured = {row["arm"] for row in result["rows"]}
     metrics = result["rows"][0]["figures"].keys()
     hashes = {(run["arm"], run["hash"]) for run in former["runs"]}
-    kept = {
+    unchanged = {
         row["arm"]
         for row in former["rows"]
         if row["arm"] in keys.keys() - measured
@@ -109,7 +109,7 @@ def add_former(
     order = list(keys)
     whole: dict[str, Any] = {**result, "trainings": {**former["trainings"], **result["trainings"]}}
     for part in ("rows", "runs"):
-        entries = [*result[part], *(entry for entry in former[part] if entry["arm"] in kept)]
+        entries = [*result[part], *(entry for entry in former[part] if entry["arm"] in unchanged)]
         whole[part] = sorted(entries, key=lambda entry: order.index(entry["arm"]))
     used = [key for run in whole["runs"] for key in run["trainings"]]
     return {**whole, "trainings": {key: whole["trainings"][key] for key in used}}
@@ -220,14 +220,14 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
         rows.append([row["arm"], *cells])
     yield from table(["", *titles], rows)
     yield from ("", f"![{charted} of every arm]({name}.svg)", "")
-    if held := result.get("held_out"):
+    if unbiased := result.get("held_out"):
         yield from ("A tenth of the training data, of which these models have learned the rest:", "")
         rows = [
             [row["arm"], *(_cell(row, metric, {}, interval=True) for metric in metrics)]
-            for row in held["rows"]
+            for row in unbiased["rows"]
         ]
         yield from table(["", *metrics], rows)
-        yield from ("", f"Held out: {_places(list(held['trainings'].values()))}.", "")
+        yield from ("", f"Held out: {_places(list(unbiased['trainings'].values()))}.", "")
     notes = ["Mean ± standard deviation over seeds", f"[95 % interval of {charted} over queries]"]
     if experiment.paper:
         notes.append("(the paper's figure)")

@@ -160,11 +160,11 @@ def test_first_stages_start_from_a_base_by_masking(data: DataFolder, tmp_path: P
 
 
 def test_halves_of_labelled_pairs_share_no_premise(data: DataFolder) -> None:
-    fit, held = ({pair.premise for pair in data.pairs(f"nli-dev#{part}")} for part in ("fit", "held"))
-    assert fit.isdisjoint(held)
-    assert fit | held == {pair.premise for pair in data.pairs("nli-dev")}
-    assert fit
-    assert held
+    first, second = ({pair.premise for pair in data.pairs(f"nli-dev#{part}")} for part in ("fit", "held"))
+    assert first.isdisjoint(second)
+    assert first | second == {pair.premise for pair in data.pairs("nli-dev")}
+    assert first
+    assert second
 
 
 def test_an_encoder_of_direction_is_taught_by_a_former_stage(data: DataFolder, tmp_path: Path) -> None:
