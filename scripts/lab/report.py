@@ -52,6 +52,7 @@ def make_result(
     return {
         "experiment": {"name": experiment.name, "hash": experiment.hash},
         "data": {**experiment.data, **experiment.measure.data},
+        "paired_with": experiment.measure.paired_with,
         "rows": [
             {
                 "arm": arm,
@@ -92,19 +93,19 @@ def add_former(
     """Return a result with the rows of a former one that were not measured again.
 
     A long experiment is run arm by arm, on several days. An arm keeps its row as long as data, metrics and
-    `keys` (arm -> keys of its models) are those it was measured with.
+    `keys` (arm -> keys of its models) are those it was measured with, its own and those of the control.
     """
-    if former.get("data") != result["data"]:
+    if any(former.get(name) != result[name] for name in ("data", "paired_with")):
         return result
     measured = {row["arm"] for row in result["rows"]}
     metrics = result["rows"][0]["figures"].keys()
     hashes = {(run["arm"], run["hash"]) for run in former["runs"]}
+    same = {arm for arm in keys if all((arm, key) in hashes for key in keys[arm])}
+    control = {result["paired_with"]} - {""}
     unchanged = {
         row["arm"]
         for row in former["rows"]
-        if row["arm"] in keys.keys() - measured
-        and row["figures"].keys() == metrics
-        and all((row["arm"], key) in hashes for key in keys[row["arm"]])
+        if {row["arm"]} | control <= same and row["arm"] not in measured and row["figures"].keys() == metrics
     }
     order = list(keys)
     whole: dict[str, Any] = {**result, "trainings": {**former["trainings"], **result["trainings"]}}

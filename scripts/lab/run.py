@@ -222,7 +222,7 @@ class Laboratory:
         return self._read(model)
 
     def run(self, names: Sequence[str] = ()) -> dict[str, str]:
-        """Train and measure every arm, or some; return arm -> error of those that failed.
+        """Train and measure every arm, or some and their control; return arm -> error of those that failed.
 
         Raises:
             LabError: If no arm has one of the names.
@@ -230,7 +230,8 @@ class Laboratory:
         if unknown := [name for name in names if name not in self.arms]:
             raise LabError(f"no arm is called {unknown[0]!r}; the arms are: {', '.join(self.arms)}")
         errors: dict[str, str] = {}
-        for name in names or self.arms:
+        control = self.experiment.measure.paired_with
+        for name in dict.fromkeys([control, *names] if names and control else names or self.arms):
             try:
                 for model in self.models(name):
                     self.measure(model)

@@ -159,8 +159,8 @@ def test_an_experiment_is_run_arm_by_arm_on_several_days(
         assert set(result["trainings"]) == {key for run in result["runs"] for key in run["trainings"]}
         return {row["arm"]: row for row in result["rows"]}
 
-    low = rows("monday", "base", "low")["low"]
-    whole = rows("tuesday", "base", "+high")
+    low = rows("monday", "low")["low"]
+    whole = rows("tuesday", "+high")
     assert list(whole) == ["base", "low", "+high"]
     assert whole["low"] == low
     assert len(trainings) == 4
@@ -168,6 +168,10 @@ def test_an_experiment_is_run_arm_by_arm_on_several_days(
     assert list(rows("wednesday", "base")) == ["base", "+high"]
     file.write_text(TRIAL.replace('["MAP", "Hit@10, paper"]', '["MAP"]'), encoding="utf-8")
     assert list(rows("thursday", "base")) == ["base"]
+    file.write_text(
+        TRIAL.replace('model = "tiny"', f"settings = {SETTINGS} }}\nseeds = [0]"), encoding="utf-8"
+    )
+    assert list(rows("friday", "base")) == ["base"], "the others were compared with another control"
 
 
 def test_a_difference_over_seeds_has_its_interval() -> None:
