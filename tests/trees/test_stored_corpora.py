@@ -199,6 +199,12 @@ def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_u
     assert (store.info(facts.id).version, len(store.corpus(facts.id))) == (16, 17)
 
 
+def test_a_corpus_is_read_once_for_all_who_open_it_at_once(store: CorpusStore, database: Database) -> None:
+    info = store.add_corpus(Corpus.of("large", (f"fact {number}" for number in range(3_000))), author="Ann")
+    opened = at_once(CorpusStore(database).corpus, [info.id] * 8)
+    assert all(corpus is opened[0] for corpus in opened)
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_changes_add_up(sqlite: Database, data: st.DataObject) -> None:

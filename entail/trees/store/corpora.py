@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -80,6 +81,7 @@ class CorpusStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._versions: Cache[tuple[str, int, datetime], _Version] = Cache("corpora")
+        self._opening: dict[str, threading.Lock] = {}
 
     def add_corpus(
         self,
@@ -119,6 +121,17 @@ class CorpusStore:
 
     def corpus(self, corpus_id: str, *, version: int | None = None) -> Corpus:
         """Return the premises of a version, the newest by default; later versions append at the end."""
+        cached = self._open(corpus_id, version, read=False)
+        if cached is not None:
+            return cached
+        # Of several requests for a large corpus the first reads it, which takes seconds; the others wait.
+        with self._opening.setdefault(corpus_id, threading.Lock()):
+            corpus = self._open(corpus_id, version, read=True)
+        assert corpus is not None
+        return corpus
+
+    def _open(self, corpus_id: str, version: int | None, *, read: bool) -> Corpus | None:
+        """Return the premises of a version from memory, else read them; None if they shall not be read."""
         changes = schema.corpus_changes.c
         with self._database.reading() as connection:
             info = _read_info(connection, corpus_id)
@@ -135,6 +148,8 @@ class CorpusStore:
             base = next((slot for slot in slots if slot in versions), None)
             before = self._versions.get(base) if base else None
             if before is None or before.number != number:
+                if not read:
+                    return None
                 before = _read_version(connection, info, number, before)
                 self._versions.put(slots[0], before)
         return before.corpus
