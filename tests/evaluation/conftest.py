@@ -1,3 +1,5 @@
+"""Retrievers that are told what to rank first, and trees of texts."""
+
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -10,12 +12,9 @@ from entail.index.protocol import Floats, Hits, Manifest
 class ListedIndex:
     """A retriever told what to rank first: for each query some texts, the rest by position behind them."""
 
-    name = "listed"
-
-    def __init__(self, corpus: Corpus, first: Mapping[str, Sequence[str]]) -> None:
-        self.corpus = corpus
-        self.first = first
-        self.manifest = Manifest("listed", 0, "listed", len(corpus), corpus.hash)
+    def __init__(self, corpus: Corpus, first: Mapping[str, Sequence[str]], *, name: str = "listed") -> None:
+        self.name, self.corpus, self.first = name, corpus, first
+        self.manifest = Manifest(f"{name}@1", 0, "listed", len(corpus), corpus.hash)
         self.batches: list[int] = []
 
     def scores(self, queries: Sequence[str]) -> Floats:
@@ -23,7 +22,7 @@ class ListedIndex:
         scores = np.zeros((len(queries), len(self.corpus)), dtype=np.float32)
         for row, query in zip(scores, queries, strict=True):
             for rank, text in enumerate(self.first.get(query, ())):
-                row[self.corpus.positions[Corpus.of("", [text]).keys[0]]] = 1000 - rank
+                row[self.corpus.position(text)] = 1000 - rank
         return scores
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
@@ -33,43 +32,28 @@ class ListedIndex:
 
 
 def make_tree(
-    hypothesis: str, steps: Sequence[tuple[Sequence[str], str]], *, intermediates: Sequence[str] = ()
+    hypothesis: str, steps: Sequence[tuple[Sequence[str], str]], *, distractors: Sequence[str] = ()
 ) -> ExplanationTree:
     """Make a tree of (premise texts, conclusion text) steps; what no step concludes is a leaf."""
-    conclusions = [*dict.fromkeys([conclusion for _, conclusion in steps] + list(intermediates))]
-    ids = {hypothesis: HYPOTHESIS}
-    ids |= {c: f"int{i}" for i, c in enumerate((c for c in conclusions if c != hypothesis), start=1)}
+    inner = [conclusion for _, conclusion in steps if conclusion != hypothesis]
+    ids = {hypothesis: HYPOTHESIS} | {text: f"int{i}" for i, text in enumerate(inner, start=1)}
     leaves = dict.fromkeys(p for premises, _ in steps for p in premises if p not in ids)
-    ids |= {leaf: f"sent{i}" for i, leaf in enumerate(leaves, start=1)}
+    ids |= {text: f"sent{i}" for i, text in enumerate([*leaves, *distractors], start=1)}
     return ExplanationTree(
         id="tree",
         hypothesis=hypothesis,
-        sentences={ids[leaf]: leaf for leaf in leaves},
+        sentences={name: text for text, name in ids.items() if name.startswith("sent")},
         intermediates={name: text for text, name in ids.items() if name.startswith("int")},
         steps=tuple(Step(tuple(ids[p] for p in premises), ids[c]) for premises, c in steps),
+        distractors=tuple(ids[text] for text in distractors),
     )
 
 
-@pytest.fixture
-def facts() -> Corpus:
-    """f0 ... f149, and the texts of `solar`'s nodes between them."""
-    return Corpus.of("facts", [*(f"f{i}" for i in range(150)), "h", "mid", "a", "b", "c"])
+FACTS = Corpus.of("facts", [*(f"f{i}" for i in range(150)), "h", "mid", "a", "b", "c"])
+"""f0 ... f149, and the texts of the nodes of `SOLAR` between them."""
 
-
-@pytest.fixture
-def solar() -> ExplanationTree:
-    """h <- a & mid; mid <- b & c."""
-    return make_tree("h", [(["b", "c"], "mid"), (["a", "mid"], "h")])
-
-
-@pytest.fixture
-def listed_index() -> type[ListedIndex]:
-    return ListedIndex
-
-
-@pytest.fixture
-def tree_of() -> Callable[..., ExplanationTree]:
-    return make_tree
+SOLAR = make_tree("h", [(["b", "c"], "mid"), (["a", "mid"], "h")])
+"""h <- a & mid; mid <- b & c."""
 
 
 @pytest.fixture

@@ -11,12 +11,7 @@ import pytest
 from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EncoderError, EvaluationError
-from entail.evaluation.nli.decisions import (
-    PairEvaluation,
-    evaluate_direction,
-    evaluate_nli,
-    pair_similarities,
-)
+from entail.evaluation.nli.decisions import evaluate_direction, evaluate_nli, pair_similarities
 
 
 class Told:
@@ -26,49 +21,35 @@ class Told:
 
     def __init__(self, told: Mapping[str, tuple[float, ...]]) -> None:
         self.told = told
-        self.asked: list[list[str]] = []
 
     def encode(self, texts: Sequence[str], *, progress: Any = None) -> Gaussians:
-        self.asked.append(list(texts))
+        assert len(texts) == len(set(texts)), "each once"
         return Gaussians.of(np.array([self.told[text] for text in texts], dtype=np.float32))
 
 
 class Points:
-    """An encoder of points at told angles, or at 15 degrees a letter."""
+    """An encoder of points at told angles."""
 
     name, revision, premise_revision, dimension = "points", "points@1", "points@1", 2
 
-    def __init__(
-        self, angles: Mapping[str, float] | None = None, *, symmetric: bool = False, threshold: Any = None
-    ) -> None:
-        self.angles, self.symmetric, self.threshold = angles, symmetric, threshold
-        self.asked: list[tuple[str, list[str]]] = []
+    def __init__(self, angles: Mapping[str, float], *, threshold: float | None = None) -> None:
+        self.angles, self.symmetric, self.threshold = angles, True, threshold
+        self.encoded: list[tuple[str, list[str]]] = []
 
-    def encode_queries(self, texts: Sequence[str], *, progress: Any = None) -> Any:
-        self.asked.append(("query", list(texts)))
-        return self._vectors(texts)
+    def encode_queries(self, texts: Sequence[str], *, progress: Any = None, side: str = "query") -> Any:
+        self.encoded.append((side, list(texts)))
+        angles = np.array([self.angles[text] for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
     def encode_premises(self, texts: Sequence[str], *, progress: Any = None) -> Any:
-        self.asked.append(("premise", list(texts)))
-        return self._vectors(texts)
-
-    def _vectors(self, texts: Sequence[str]) -> Any:
-        default = {text: len(text) * math.pi / 12 for text in texts}
-        angles = np.array([default[text] if self.angles is None else self.angles[text] for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        return self.encode_queries(texts, side="premise")
 
 
 WIDE, MIDDLE, NARROW = (0.0, 2.0), (0.0, 1.0), (0.0, 0.0)
 GAUSSIAN = Told(
-    {
-        "a long premise": WIDE,
-        "short": NARROW,
-        "brief": WIDE,
-        "a longer hypothesis": NARROW,
-        "an even longer one": WIDE,
-        "same": MIDDLE,
-        "size": MIDDLE,
-    }
+    dict.fromkeys(("a long premise", "brief", "an even longer one"), WIDE)
+    | dict.fromkeys(("short", "a longer hypothesis"), NARROW)
+    | dict.fromkeys(("same", "size"), MIDDLE)
 )
 
 
@@ -87,35 +68,21 @@ def test_gaussians_by_hand() -> None:
     assert similarities.forward == pytest.approx([narrow, same, 1])
     assert similarities.backward == pytest.approx([wide, same, 1])
     assert similarities.wider == pytest.approx([1, 0, 0])
-    (sentences,) = encoder.asked  # each once
-    assert sorted(sentences) == ["g", "h", "p"]
 
 
 def test_points_are_compared_by_cosine_and_the_hypothesis_is_the_query() -> None:
     pairs = [NliPair("ab", "abcd", "neutral"), entailment("ab", "ab")]
-    encoder = Points()
+    encoder = Points({"ab": math.pi / 6, "abcd": math.pi / 3})
     similarities = pair_similarities(pairs, encoder)
     assert similarities.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
     assert (similarities.backward, similarities.wider) == (None, None)
-    assert encoder.asked == [("premise", ["ab"]), ("query", ["abcd", "ab"])]  # each once
-
-
-def test_what_is_no_similarity_is_refused() -> None:
-    with pytest.raises(EvaluationError):
-        pair_similarities([NliPair("p", "h", "neutral")], Points({"p": math.nan, "h": 0}))
-    with pytest.raises(EvaluationError):
-        pair_similarities([], Points())
+    assert encoder.encoded == [("premise", ["ab"]), ("query", ["abcd", "ab"])]  # each once
 
 
 COSINES = {"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.2, "e": 0.0, "x": 0.55, "y": 0.3, "p": 1.0}
 ANGLES = {text: math.acos(cosine) for text, cosine in COSINES.items()}
-PAIRS = [
-    NliPair("p", "a", "entailment"),
-    NliPair("p", "b", "neutral"),
-    NliPair("p", "c", "contradiction"),
-    NliPair("p", "d", "entailment"),
-    NliPair("p", "e", "neutral"),
-]
+LABELS = {"a": "entailment", "b": "neutral", "c": "contradiction", "d": "entailment", "e": "neutral"}
+PAIRS = [NliPair("p", name, label) for name, label in LABELS.items()]
 
 
 def test_entailment_by_hand() -> None:
@@ -131,20 +98,18 @@ def test_entailment_by_hand() -> None:
     assert (without["auprc"], without["accuracy"], without["majority"]) == (None, 1, 1)
 
 
-def threshold_of(evaluation: PairEvaluation) -> tuple[float, str]:
-    return evaluation.figures["threshold"], evaluation.figures["threshold_from"]
-
-
 def test_where_the_threshold_comes_from() -> None:
     dev = [NliPair("p", "x", "entailment"), NliPair("p", "y", "neutral")]
-    for stored in (0.3, 0.0):  # 0 is a threshold like any other
-        evaluation = evaluate_nli(PAIRS, Points(ANGLES, threshold=stored))
-        assert threshold_of(evaluation) == (stored, "encoder")
-    fitted = evaluate_nli(PAIRS, Points(ANGLES, threshold=0.3), dev=dev)
-    assert (*threshold_of(fitted), len(fitted.correct)) == (pytest.approx(0.425), "dev", 5)
-    assert threshold_of(evaluate_nli(PAIRS, Points(ANGLES))) == (pytest.approx(0.75), "data")
-    with pytest.raises(EvaluationError):
-        evaluate_nli(PAIRS, Points(ANGLES), dev=[])
+    for stored, pairs, value, source in (
+        (0.3, None, 0.3, "encoder"),
+        (0.0, None, 0.0, "encoder"),  # 0 is a threshold like any other
+        (0.3, dev, 0.425, "dev"),
+        (None, None, 0.75, "data"),
+    ):
+        evaluation = evaluate_nli(PAIRS, Points(ANGLES, threshold=stored), dev=pairs)
+        figures = evaluation.figures
+        assert (figures["threshold"], figures["threshold_from"]) == (pytest.approx(value), source)
+        assert len(evaluation.correct) == 5
 
 
 DIRECTED = [
@@ -174,11 +139,18 @@ def test_direction_by_hand() -> None:
     assert nothing == {"accuracy": None, "n": 0, "interval": None}
 
 
-def test_what_has_no_direction_is_refused() -> None:
-    points = Points(symmetric=True)
+def test_what_cannot_be_decided_is_refused() -> None:
+    points = Points(ANGLES)
     with pytest.raises(EncoderError):
         evaluate_direction(DIRECTED, points)
-    assert points.asked == []  # before anything is encoded
-    for pairs in (DIRECTED[6:], DIRECTED[5:]):
+    assert points.encoded == []  # refused before anything is encoded
+    nan = [NliPair("p", "h", "neutral")], Points({"p": math.nan, "h": 0})
+    for refuse in (
+        lambda: pair_similarities(*nan),
+        lambda: pair_similarities([], points),
+        lambda: evaluate_nli(PAIRS, points, dev=[]),
+        lambda: evaluate_direction(DIRECTED[6:], GAUSSIAN),
+        lambda: evaluate_direction(DIRECTED[5:], GAUSSIAN),
+    ):
         with pytest.raises(EvaluationError):
-            evaluate_direction(pairs, GAUSSIAN)
+            refuse()

@@ -16,16 +16,10 @@ from entail.evaluation.nli.sources import load_nli
 from entail.jobs.jobs import absolute
 from entail.training.nli_source import PairSource
 
-SICK_COLUMNS = {
-    "sentence_A": ["a", "b"],
-    "sentence_B": ["1", "2"],
-    "label": [0, 0],
-    "entailment_AB": ["A_entails_B", "A_entails_B"],
-    "entailment_BA": ["B_entails_A", "B_neutral_A"],
-}
+VALIDATION = "plain_text/validation-00000-of-00001.parquet"
 
 
-def parquet(columns: dict[str, list[Any]]) -> bytes:
+def parquet(**columns: list[Any]) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet as pq
 
@@ -36,7 +30,7 @@ def parquet(columns: dict[str, list[Any]]) -> bytes:
 
 def rows(*premises: str, label: int = 0) -> bytes:
     count = len(premises)
-    return parquet({"premise": list(premises), "hypothesis": ["h"] * count, "label": [label] * count})
+    return parquet(premise=list(premises), hypothesis=["h"] * count, label=[label] * count)
 
 
 class Hub:
@@ -81,7 +75,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
             "README.md": b"SNLI",
             "plain_text/train-00000-of-00002.parquet": rows("t1"),
             "plain_text/train-00001-of-00002.parquet": rows("t2", "t3", label=2),
-            "plain_text/validation-00000-of-00001.parquet": rows("v"),
+            VALIDATION: rows("v"),
         }
     }
     hub.sets["nyu-mll/multi_nli"] = {
@@ -91,41 +85,39 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
             "data/validation_mismatched-00000-of-00001.parquet": rows("mm"),
         }
     }
-    hub.sets["RobZamp/sick"] = {
-        None: {"sick.py": b"raise SystemExit"},
-        sources.CONVERTED: {"default/test/0000.parquet": parquet(SICK_COLUMNS)},
-    }
-    line = {"premise": "p", "hypothesis": "h", "label": 1}
+    sick = parquet(
+        sentence_A=["a", "b"],
+        sentence_B=["1", "2"],
+        label=[0, 0],
+        entailment_AB=["A_entails_B", "A_entails_B"],
+        entailment_BA=["B_entails_A", "B_neutral_A"],
+    )
+    files = {None: {"sick.py": b"raise SystemExit"}, sources.CONVERTED: {"default/test/0000.parquet": sick}}
+    hub.sets["RobZamp/sick"] = files
     mine = {
-        "pairs/train.jsonl": json.dumps(line).encode(),
-        "other/train.jsonl": json.dumps({**line, "label": 2}).encode(),
+        f"{name}/train.jsonl": json.dumps({"premise": "p", "hypothesis": "h", "label": label}).encode()
+        for name, label in (("pairs", 1), ("other", 2))
     }
     hub.sets["me/mine"] = {None: mine, "main": mine}
     hub.sets["me/code"] = {None: {"load.py": b"raise SystemExit"}}
     return hub
 
 
-def test_a_split_of_a_data_set_and_no_other_file_is_fetched(hub: Hub) -> None:
+def test_the_parts_of_a_split_and_no_other_file_are_fetched_and_joined_in_order(hub: Hub) -> None:
     reading = load_nli("stanfordnlp/snli", split="validation")
     assert reading.pairs == (NliPair("v", "h", "entailment"),)
-    assert reading.source == "stanfordnlp/snli/plain_text/validation-00000-of-00001.parquet"
-    assert hub.fetched == {"plain_text/validation-00000-of-00001.parquet"}
-
-
-def test_the_parts_of_a_split_are_joined_in_order(hub: Hub) -> None:
+    assert reading.source == f"stanfordnlp/snli/{VALIDATION}"
+    assert hub.fetched == {VALIDATION}
     reading = load_nli("snli", split="TRAIN")
-    assert [(pair.premise, pair.label) for pair in reading.pairs] == [
-        ("t1", "entailment"),
-        ("t2", "contradiction"),
-        ("t3", "contradiction"),
-    ]
+    labels = [(pair.premise, pair.label) for pair in reading.pairs]
+    assert labels == [("t1", "entailment"), ("t2", "contradiction"), ("t3", "contradiction")]
     assert reading.source == "stanfordnlp/snli"
 
 
 def test_dev_is_validation_where_there_is_one(hub: Hub) -> None:
     assert load_nli("snli", split="dev").pairs[0].premise == "v"
     assert load_nli("multi_nli", split="validation_mismatched").pairs[0].premise == "mm"
-    with pytest.raises(SettingsError, match=r"train, validation_matched, validation_mismatched"):
+    with pytest.raises(SettingsError, match="train, validation_matched, validation_mismatched"):
         load_nli("nyu-mll/multi_nli", split="dev")
 
 
@@ -158,26 +150,21 @@ def test_what_the_hub_does_not_give_is_said(hub: Hub, name: str, reason: str) ->
     assert caught.value.reason == reason
 
 
-def test_a_file_is_a_file(hub: Hub, tmp_path: Path) -> None:
-    text = "premise\thypothesis\tlabel\np\th\tneutral\n"
+def test_nothing_is_fetched_for_a_file_or_by_a_demo(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("me").mkdir()
-    Path("me", "mine").write_text(text, encoding="utf-8")
-    assert load_nli("me/mine").pairs == (NliPair("p", "h", "neutral"),)
-    assert load_nli(Path("me", "mine")).pairs
+    Path("me", "mine").write_text("premise\thypothesis\tlabel\np\th\tneutral\n", encoding="utf-8")
+    for file in ("me/mine", Path("me", "mine")):
+        assert load_nli(file).pairs == (NliPair("p", "h", "neutral"),)
     for name in ("snli/dev.jsonl", "SICK.TXT", "nowhere", "../snli/x", "a b/c"):
         with pytest.raises(FormatError):
             load_nli(name)
-    assert hub.fetched == set()
-
-
-def test_a_demo_fetches_nothing(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError):
         load_nli("snli", split="train")
     assert hub.fetched == set()
 
 
-def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> None:
+def test_a_training_reads_train_and_dev_by_name(hub: Hub) -> None:
     source = PairSource(pairs=(Path("snli"),), dev=Path("stanfordnlp/snli"))
     data = source.read()
     assert [pair.premise for pair in data.dev] == ["v"]
@@ -185,11 +172,7 @@ def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> Non
     assert data.triplets.to_json()["triplets"] == 1
     # A name is kept for the worker as it is, a file by where it lies.
     assert absolute(source) | {"pairs": ["snli"], "dev": "stanfordnlp/snli"} == absolute(source)
-    matched = PairSource(
-        pairs=(Path("me/mine@main:other"), Path("multi_nli")),
-        dev=Path("multi_nli"),
-        dev_split="validation_mismatched",
-    )
-    assert [pair.premise for pair in matched.read().dev] == ["mm"]
-    assert matched.read().split == "multi_nli, validation_mismatched"
-    assert str(matched) == "me/mine@main:other, multi_nli"
+    pairs = (Path("me/mine@main:other"), Path("multi_nli"))
+    data = PairSource(pairs=pairs, dev=Path("multi_nli"), dev_split="validation_mismatched").read()
+    assert [pair.premise for pair in data.dev] == ["mm"]
+    assert data.split == "multi_nli, validation_mismatched"

@@ -10,25 +10,16 @@ from entail.errors import RetrievalError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 
 
-def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> QueryFigures:
-    return QueryFigures(
-        encoder=encoder,
-        revision=f"{encoder}@1",
-        split="four queries",
-        queries=("a", "b", "c", "d"),
-        primary="MAP",
-        values={
-            "MAP": (np.array(values), np.ones(4)),
-            "Hit": (np.array(values), np.array(weights or [1.0] * 4)),
-        },
-    )
+def measured(encoder: str, values: list[float], weights: tuple[float, ...] = (1, 1, 1, 1)) -> QueryFigures:
+    figures = {"MAP": (np.array(values), np.ones(4)), "Hit": (np.array(values), np.array(weights))}
+    return QueryFigures(encoder, f"{encoder}@1", "four queries", ("a", "b", "c", "d"), "MAP", figures)
 
 
 LOW, HIGH = [0.1, 0.2, 0.1, 0.2], [0.5, 0.7, 0.5, 0.7]
 
 
 def test_figures_are_weighted_means() -> None:
-    assert measured("x", [1, 0, 0, 0], [3, 1, 0, 0]).figures() == {"MAP": 0.25, "Hit": 0.75}
+    assert measured("x", [1, 0, 0, 0], (3, 1, 0, 0)).figures() == {"MAP": 0.25, "Hit": 0.75}
 
 
 @pytest.mark.parametrize(
