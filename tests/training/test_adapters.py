@@ -3,20 +3,22 @@
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from entail.cli import main
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EncoderError, TrainingError
 from entail.training.adapters.averaging import average_adapters
-from entail.training.adapters.saving import save_encoder
+from entail.training.adapters.saving import require_destination, save_encoder
 from entail.training.adapters.tower import Tower
 
 TEXTS = ["a rock", "gravity pulls every object towards the ground", "ice is a kind of solid", "ice"]
@@ -41,16 +43,17 @@ def test_texts_read_in_parts_of_similar_length_keep_order_vectors_and_gradients(
             np.testing.assert_allclose(mine, whole, atol=1e-5)
 
 
+def write_zeros(folder: Path) -> None:
+    (folder / "head").mkdir(parents=True)
+    for file in (folder / "adapter_model.safetensors", folder / "head" / "model.safetensors"):
+        save_file({"weight": torch.zeros(2)}, file)
+
+
 @pytest.mark.parametrize("umask", [0o022, 0o027], ids=oct)
 def test_weights_are_for_whoever_the_other_files_are_for(tmp_path: Path, umask: int) -> None:
-    def write(folder: Path) -> None:
-        (folder / "head").mkdir(parents=True)
-        for file in (folder / "adapter_model.safetensors", folder / "head" / "model.safetensors"):
-            save_file({"weight": torch.zeros(2)}, file)
-
     before = os.umask(umask)
     try:
-        save_encoder(tmp_path / "mine", method="some", write=write, about={"method": "some"})
+        save_encoder(tmp_path / "mine", method="some", write=write_zeros, about={"method": "some"})
     finally:
         os.umask(before)
     files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
@@ -58,21 +61,59 @@ def test_weights_are_for_whoever_the_other_files_are_for(tmp_path: Path, umask: 
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}
 
 
+@pytest.mark.parametrize("name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "bm25", "file", "folder", "tiny"])
+def test_nothing_else_is_written_over_or_hidden_by_its_name(tiny_home: Path, name: str) -> None:
+    (tiny_home / "file").write_text("mine", encoding="utf-8")
+    (tiny_home / "folder").mkdir()
+    (tiny_home / "folder" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(TrainingError):
+        require_destination(tiny_home / name, method="aeenc")
+    require_destination(tiny_home.parent / name, method="aeenc")  # there it is found by its path
+
+
+def test_a_failed_save_leaves_the_old_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, move = tmp_path / "mine", Path.replace
+    about = {"method": "some"}
+    save_encoder(out, method="some", write=write_zeros, about=about)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    def half(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        (folder / "adapter_model.safetensors").write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    def replace(path: Path, target: Path) -> Path:
+        if path.name == ".mine.partial":
+            raise OSError(28, "No space left on device")
+        return move(path, target)
+
+    with pytest.raises(TrainingError, match="No space left"):
+        save_encoder(out, method="some", write=half, about=about)
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(TrainingError, match="No space left"):
+        save_encoder(out, method="some", write=write_zeros, about={**about, "notes": ["new"]})
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_an_adapter_of_another_base_is_refused(trained: Callable[..., Path]) -> None:
+    with pytest.raises(EncoderError):
+        BiEncoder(trained(base="other")).load()
+
+
 CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["query"]}
 MODULE = "base_model.model.encoder.layer.0.attention.self.query"
 
 
 def adapter(
-    folder: Path, *, seed: int, rank: int = 2, alpha: int = 4, module: str = MODULE, **about: object
+    folder: Path, *, seed: int, rank: int = 2, alpha: int = 4, module: str = MODULE, **about: Any
 ) -> Path:
     folder.mkdir()
     torch.manual_seed(seed)
-    tensors = {
-        f"{module}.lora_A.weight": torch.randn(rank, 6),
-        f"{module}.lora_B.weight": torch.randn(5, rank),
-    }
+    parts = {"A": torch.randn(rank, 6), "B": torch.randn(5, rank)}
+    tensors = {f"{module}.lora_{letter}.weight": tensor for letter, tensor in parts.items()}
     save_file(tensors, folder / "adapter_model.safetensors")
-    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"r": rank, "lora_alpha": alpha}))
+    config = CONFIG | {"r": rank, "lora_alpha": alpha} | about.pop("configuration", {})
+    (folder / "adapter_config.json").write_text(json.dumps(config))
     record = {"method": "aeenc", "base": "minilm", "base_revision": "minilm@1", "towers": "single"}
     (folder / "entail.json").write_text(json.dumps(record | about))
     return folder
@@ -88,17 +129,14 @@ def added(folder: Path) -> torch.Tensor:
     return (config["lora_alpha"] / config["r"]) * (b @ a)
 
 
-def test_the_mean_is_exact_and_tells_of_its_members(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_mean_is_exact_and_tells_of_its_members(tmp_path: Path, run_json: Any) -> None:
     first = adapter(tmp_path / "one", seed=1)
     second = adapter(tmp_path / "two", seed=2, rank=1, alpha=3)
     for folder in (first, second):
         write_training_queries(folder, [folder.name, "both"])
-    assert main(["average", str(first), str(second), "--out", str(tmp_path / "mean"), "--json"]) == 0
-    expected = (added(first) + added(second)) / 2
-    assert json.loads(capsys.readouterr().out)["lost"] == pytest.approx(0, abs=1e-6)
-    np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
+    report = run_json("average", str(first), str(second), "--out", str(tmp_path / "mean"))
+    assert report["lost"] == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(added(tmp_path / "mean"), (added(first) + added(second)) / 2, atol=2e-2)
     assert read_training_queries(tmp_path / "mean") == {"one", "two", "both"}
     about = json.loads((tmp_path / "mean" / "entail.json").read_text())
     assert [e["name"] for e in about["averaged"]["encoders"]] == ["one", "two"]
@@ -125,7 +163,9 @@ def test_a_lower_rank_is_the_best_approximation_and_says_what_is_lost(tmp_path: 
     assert error == pytest.approx(values[1], rel=1e-2)
 
 
-def test_a_changed_adapter_is_refused(tmp_path: Path) -> None:
+def test_a_changed_adapter_and_none_at_all_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="found 0"):
+        average_adapters([], tmp_path / "out")
     mean = tmp_path / "mean"
     average_adapters([adapter(tmp_path / "one", seed=1)], mean)
     config = mean / "adapter_config.json"
@@ -143,21 +183,13 @@ def test_a_changed_adapter_is_refused(tmp_path: Path) -> None:
         ({"towers": "dual"}, "of one towers"),
         ({"module": MODULE + "2"}, "same modules"),
         ({"gaussian": {"similarity": "kl"}}, "points"),
+        ({"configuration": {"use_dora": True}}, "plain LoRA"),
     ],
 )
-def test_what_does_not_belong_together_is_refused(
-    tmp_path: Path, options: dict[str, object], message: str
+def test_what_does_not_belong_together_or_is_no_plain_adapter_is_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
-    folder = adapter(tmp_path / "one", seed=1)
+    folders = [adapter(tmp_path / "one", seed=1), adapter(tmp_path / "other", seed=2, **options)]
     with pytest.raises(TrainingError, match=message):
-        average_adapters([folder, adapter(tmp_path / "other", seed=2, **options)], tmp_path / "out")  # type: ignore[arg-type]  # of its arguments
+        average_adapters(folders, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_what_is_no_plain_adapter_is_refused(tmp_path: Path) -> None:
-    folder = adapter(tmp_path / "one", seed=1)
-    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"use_dora": True}))
-    with pytest.raises(TrainingError, match="plain LoRA"):
-        average_adapters([folder], tmp_path / "out")
-    with pytest.raises(TrainingError, match="found 0"):
-        average_adapters([], tmp_path / "out")

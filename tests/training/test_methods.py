@@ -1,32 +1,38 @@
-"""Every method trains from files, stops, resumes to the same weights bit for bit, and its model loads."""
+"""Every method trains from files, stops, resumes to the same weights bit for bit, and its model loads as one.
+
+The defaults of a method are the recipe of the model that ships.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from entail.answering.reader import load_reader
 from entail.arcf.scoring.scorer import load_scorer
+from entail.encoders.catalogue import catalogue, resolve
+from entail.encoders.cross.encoder import HEAD
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.errors import CheckpointError, TrainingError
+from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.judge.judges import NliJudge
 from entail.training.method import Run, methods
+from tests.gausscse.conftest import nli_rows
 
 SMALL = {"base": "tiny", "epochs": 2, "rank": 2, "precision": "fp32", "dropout": 0.1, "seed": 3}
 SETTINGS: Mapping[str, Mapping[str, object]] = {
     "aeenc": {"live_k": 8, "batch_size": 4},
     "arcf": {"k": 6, "batch_tokens": 400, "max_length": 32, "prefixes_a_step": 4, "token_budget": 0},
-    "dpr": {"batch_size": 4, "max_length": 32},
+    "dpr": {"batch_size": 12, "max_length": 32},
     "gausscse": {"batch_size": 4, "evaluate_every": 3, "max_length": 32},
     "judge": {"batch_size": 4, "max_length": 24, "evaluate_every": 3},
-    "reader": {"batch_size": 4, "max_length": 32, "evaluate_every": 3},
+    "reader": {"batch_size": 12, "max_length": 32, "evaluate_every": 3},
     "reranker": {"retriever": "bm25", "batch_size": 4, "max_length": 32, "nearest": 10},
-    "tuning": {"batch_size": 4, "max_length": 32},
+    "tuning": {"batch_size": 12, "max_length": 32},
 }
 LOAD = {
     "gausscse": GaussianEncoder,
@@ -38,53 +44,37 @@ LOAD = {
 
 
 @pytest.fixture
-def sources(tmp_path: Path, grove_files: tuple[Path, Path]) -> dict[str, dict[str, Path]]:
+def sources(
+    tmp_path: Path, grove_files: tuple[Path, Path], squad: dict[str, Path], release: dict[str, Path]
+) -> dict[str, dict[str, Path]]:
     """Files of each kind of source."""
     facts, trees = grove_files
-    words = [a + b for a in "bdfglmnprst" for b in "aeiou"]
-    draw = np.random.default_rng(0)
-    texts = [" ".join(draw.choice(words, size=8, replace=False)) for _ in range(16)]
-
-    def write(name: str, content: str) -> Path:
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        return tmp_path / name
-
-    labels = {"entailment": 0, "neutral": 1, "contradiction": 2}
-    pairs = [
-        {"premise": text, "hypothesis": " ".join(text.split()[at : at + 3]), "label": label}
-        for text in texts
-        for label, at in labels.items()
-    ]
-    nli, dev = (
-        write(f"{name}.jsonl", "\n".join(map(json.dumps, rows)))
-        for name, rows in (("nli", pairs[:36]), ("dev", pairs[36:]))
-    )
-    paragraphs = [
-        {
-            "context": text,
-            "qas": [{"id": text, "question": text[:5], "answers": [{"text": " ".join(text.split()[4:6])}]}],
-        }
-        for text in texts
-    ]
-    squad = write("squad.json", json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}))
-    (tmp_path / "tables").mkdir()
-    rows = [f"{text}\tx\t{at:08}" for at, text in enumerate(texts)]
-    write("tables/T.tsv", "\n".join(["WORDS\t[SKIP] COMMENTS\t[SKIP] UID", *rows]) + "\n")
-    lines = [
-        f"Q{at}\tB\t{text[:5]} (A) ba bo (B) {text[6:8]}\t{at:08}|CENTRAL\tSUCCESS\tEasy"
-        for at, text in enumerate(texts)
-    ]
-    head = "QuestionID\tAnswerKey\tquestion\texplanation\tflags\tarcset"
-    questions = write("questions.tsv", "\n".join([head, *lines]) + "\n")
+    for seed, name in enumerate(("pairs", "dev")):
+        rows = nli_rows(12 - 8 * seed, seed=seed)
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     of_trees = {"corpus": facts, "trees": trees, "dev": trees}
-    of_pairs = {"pairs": nli, "dev": dev}
-    of_passages = {"questions": squad, "dev": squad}
+    of_pairs = {name: tmp_path / f"{name}.jsonl" for name in ("pairs", "dev")}
+    of_passages = {"questions": squad["train"], "dev": squad["dev"]}
     return {
         **dict.fromkeys(("aeenc", "reranker"), of_trees),
         **dict.fromkeys(("gausscse", "judge"), of_pairs),
         **dict.fromkeys(("tuning", "dpr", "reader"), of_passages),
-        "arcf": {"tables": tmp_path / "tables", "questions": questions, "dev": questions},
+        "arcf": {"tables": release["tables"], "questions": release["train"], "dev": release["dev"]},
     }
+
+
+def damages(folder: Path) -> Iterator[None]:
+    """Damage a model in one way after the other."""
+    file, head = folder / "entail.json", folder / HEAD
+    content, weights = file.read_text(encoding="utf-8"), head.read_bytes()
+    for changed in ({"method": "aeenc"}, {"base": None}, {"base_revision": "tiny@0123"}):
+        file.write_text(json.dumps({**json.loads(content), **changed}), encoding="utf-8")
+        yield
+    file.write_text(content, encoding="utf-8")
+    head.write_bytes(weights[: len(weights) // 2])
+    yield
+    head.unlink()
+    yield
 
 
 @pytest.mark.parametrize("name", list(methods()))
@@ -106,11 +96,13 @@ def test_a_stopped_training_resumes_bit_for_bit_and_its_model_loads(
     assert not (tiny_home / "parts").exists()
     with pytest.raises(CheckpointError, match=r"config\.seed"):
         train("parts", seed=4)
-    parts = train("parts")
+    with pytest.raises(TrainingError, match="found something else in 'tiny'"):
+        train("tiny")
+    assert not (tiny_home / "tiny.training").exists()  # said before anything was done
+    parts = json.loads(json.dumps(train("parts")))
     assert parts["fitted"]["resumed"] == 1
-    assert [e["score"] for e in parts["fitted"]["evaluations"]] == [
-        e["score"] for e in whole["fitted"]["evaluations"]
-    ]
+    scores = [[e["score"] for e in result["fitted"]["evaluations"]] for result in (parts, whole)]
+    assert scores[0] == scores[1]
     weights = [
         {path.relative_to(tiny_home / folder): path.read_bytes() for path in files}
         for folder in ("whole", "parts")
@@ -118,5 +110,55 @@ def test_a_stopped_training_resumes_bit_for_bit_and_its_model_loads(
     ]
     assert len(weights) == 2
     assert weights[0] == weights[1]
+
     load: Any = LOAD.get(name, BiEncoder)
     assert load("parts").revision.startswith("parts@")
+    is_encoder = load in (BiEncoder, GaussianEncoder)
+    assert ("parts" in {entry.name for entry in catalogue()}) == is_encoder
+    if not is_encoder:
+        with pytest.raises(EncoderError):
+            resolve("parts")
+        for _ in damages(tiny_home / "parts"):
+            with pytest.raises(EncoderError):
+                load("parts")
+    if name in LOAD:
+        with pytest.raises(EncoderError):
+            load("tiny")
+
+
+MODELS = Path(__file__).parents[2] / "models"
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "entries", "own"),
+    [
+        ("arcf", "arcf-minilm", ["config"], set()),
+        ("gausscse", "gausscse-minilm", ["config"], {"teachers", "seed"}),
+        ("dpr", "dpr-minilm-tuned", ["config"], {"initial"}),
+        ("tuning", "dpr-minilm-tuned", ["tuned", "config"], set()),
+    ],
+)
+def test_the_defaults_are_the_recipe_of_the_packaged_model(
+    name: str, model: str, entries: list[str], own: set[str]
+) -> None:
+    recipe = json.loads((MODELS / model / "entail.json").read_text(encoding="utf-8"))
+    for entry in entries:
+        recipe = recipe[entry]
+    defaults = asdict(methods()[name].make_config({})).items()
+    left_to_the_training = (None, "auto")  # the rate by what is tuned, the precision by the machine
+    differing = {field for field, value in defaults if value not in (recipe[field], *left_to_the_training)}
+    assert differing <= own
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("arcf", {"loss": "ranknet", "architecture": "cross", "k": 180, "highest_rate": 2e-5}),
+        ("arcf", {"shared_pieces": 0, "power": 0, "similarity": 0}),
+        ("tuning", {"tuning": "full", "batch_size": 128, "words": 100, "max_length": 256}),
+        ("dpr", {"tuning": "full", "batch_size": 128, "words": 100, "max_length": 256}),
+    ],
+)
+def test_the_preset_is_the_setting_of_the_paper(name: str, values: dict[str, Any]) -> None:
+    preset = methods()[name].presets["paper"]
+    assert {field: getattr(preset, field) for field in values} == values
