@@ -80,10 +80,7 @@ def test_equation_3_by_hand() -> None:
         expected += (math.log(sum(math.exp(s / t) for s in row)) - float(forward[i, i]) / t) / 2
     assert loss_of(forward, contradicted, backward) == pytest.approx(expected, rel=1e-5)
     assert loss_of(forward, torch.zeros(2, 0)) == loss_of(forward) < expected
-
-
-def test_what_the_same_premise_entails_is_no_negative() -> None:
-    forward = torch.tensor([[0.9, 0.2], [0.4, 0.6]])
+    # What the same premise entails is no negative.
     assert loss_of(forward, same=torch.ones(2, 2, dtype=torch.bool)) == 0 < loss_of(forward)
 
 
