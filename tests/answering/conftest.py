@@ -35,26 +35,24 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
             truncation="only_second",
             max_length=32,
             stride=(32 - question_length - 3) // 2,
+            padding=True,
+            return_tensors="pt",
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
         )
-        rows, targets = [], []
-        for at, passage in enumerate(encoding["overflow_to_sample_mapping"]):
-            inputs = {
-                key: torch.tensor([encoding[key][at]])
-                for key in ("input_ids", "attention_mask", "token_type_ids")
-            }
-            with torch.no_grad():
-                rows.append(model.bert(**inputs).last_hidden_state[0])
-            parts = encoding.sequence_ids(at)
-            for token, (begin, end) in enumerate(encoding["offset_mapping"][at]):
-                text = passages[passage]
-                word = text[:begin].count(" ") if parts[token] == 1 and end > begin else -1
-                ends = [{(p, first) for p, first, _ in spans}, {(p, last) for p, _, last in spans}]
-                targets.append([10.0 * ((passage, word) in end) for end in ends])
-        states = torch.cat(rows)
+        inputs = {key: encoding[key] for key in ("input_ids", "attention_mask", "token_type_ids")}
+        tokens = inputs["attention_mask"].bool()
+        starts, ends = ({(span[0], span[side]) for span in spans} for side in (1, 2))
+        targets = torch.zeros(*tokens.shape, 2)
+        for row, passage in enumerate(encoding["overflow_to_sample_mapping"].tolist()):
+            for at, part in enumerate(encoding.sequence_ids(row)):
+                if part == 1:
+                    begin = int(encoding["offset_mapping"][row, at, 0])
+                    word = passage, passages[passage][:begin].count(" ")
+                    targets[row, at] = 10 * torch.tensor([word in starts, word in ends])
         with torch.no_grad():
-            model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, torch.tensor(targets)).solution.T)
+            states = model.bert(**inputs).last_hidden_state[tokens]
+            model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, targets[tokens]).solution.T)
             model.qa_outputs.bias.zero_()
         folder = tiny_home / "reader"
         model.save_pretrained(folder)
@@ -65,51 +63,23 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
 
 
 @pytest.fixture
-def causal(tiny_home: Path, tokenizer: Any) -> Path:
-    """A causal model, `writer`, under `models/`."""
+def writers(tiny_home: Path, tokenizer: Any) -> Path:
+    """`models/` with a causal model, `writer`, and one from sequence to sequence, `rewriter`."""
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
+    from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
 
-    torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=len(tokenizer),
-        n_positions=160,
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        bos_token_id=tokenizer.cls_token_id,
-        eos_token_id=tokenizer.sep_token_id,
-        initializer_range=0.5,
-    )
-    GPT2LMHeadModel(config).save_pretrained(tiny_home / "writer")
+    sizes: dict[str, Any] = {"vocab_size": len(tokenizer), "eos_token_id": tokenizer.sep_token_id}
+    pad = {"decoder_start_token_id": tokenizer.pad_token_id, "pad_token_id": tokenizer.pad_token_id}
+    causal = GPT2Config(n_positions=160, n_embd=16, n_layer=1, n_head=2, initializer_range=0.5, **sizes)
+    causal.bos_token_id = tokenizer.cls_token_id
+    seq2seq = T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, **sizes, **pad)
     tokenizer.model_max_length = 160
-    tokenizer.save_pretrained(tiny_home / "writer")
-    return tiny_home / "writer"
-
-
-@pytest.fixture
-def seq2seq(tiny_home: Path, tokenizer: Any) -> Path:
-    """A sequence-to-sequence model, `rewriter`, under `models/`."""
-    import torch
-    from transformers import T5Config, T5ForConditionalGeneration
-
     torch.manual_seed(0)
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=16,
-        d_kv=8,
-        d_ff=32,
-        num_layers=1,
-        num_heads=2,
-        decoder_start_token_id=tokenizer.pad_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.sep_token_id,
-    )
-    model = T5ForConditionalGeneration(config)
+    writer, rewriter = GPT2LMHeadModel(causal), T5ForConditionalGeneration(seq2seq)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in rewriter.parameters():
             parameter.mul_(3)
-    model.save_pretrained(tiny_home / "rewriter")
-    tokenizer.model_max_length = 160
-    tokenizer.save_pretrained(tiny_home / "rewriter")
-    return tiny_home / "rewriter"
+    for name, model in (("writer", writer), ("rewriter", rewriter)):
+        model.save_pretrained(tiny_home / name)
+        tokenizer.save_pretrained(tiny_home / name)
+    return tiny_home

@@ -42,9 +42,9 @@ def test_the_best_span_by_hand() -> None:
     assert best_span(np.array([0.0, 9.0]), np.array([9.0, 0.0]), max_length=5) == Span(9.0, 0, 0)
 
 
-def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Path]) -> None:
+def test_the_answer_is_read_in_passages_of_any_length(planted: Callable[..., Path]) -> None:
     texts = ["ba be, bi bo", "la le li lo lu", "ma me"]
-    planted("na ne", texts, [(1, 2, 3)])
+    planted("na ne", [*texts, "ba be", LONG], [(1, 2, 3), (3, 1, 1), (4, 37, 38)])
     reader = load_answerer("reader")
     assert isinstance(reader, Reader)
     (answer,) = reader.answer([asked("na ne", *texts)])
@@ -53,21 +53,10 @@ def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Pa
     assert answer.passages == ("p0", "p1", "p2")
     (word,) = load_answerer("reader", answer_tokens=1).answer([asked("na ne", *texts)])
     assert word.text in ("li", "lo")
-
-
-def test_questions_and_passages_of_any_length(planted: Callable[..., Path]) -> None:
-    planted("na ne", ["ba be", LONG], [(0, 1, 1), (1, 37, 38)])
-    reader = load_answerer("reader")
     (late,) = reader.answer([asked("na ne", LONG)])
     assert (late.text, late.cut) == ("gi go", False)
-    questions = [
-        ("na ne",),
-        ("  ", "ba be"),
-        ("na " * 500, "ba be"),
-        ("ما هذا؟", "ba be"),
-        ("na ne", "ba be"),
-    ]
-    nothing, blank, long, foreign, plain = reader.answer([asked(*parts) for parts in questions])
+    questions = [asked(text, "ba be") for text in ("  ", "na " * 500, "ما هذا؟", "na ne")]
+    nothing, blank, long, foreign, plain = reader.answer([asked("na ne"), *questions])
     assert [(answer.text, answer.read) for answer in (nothing, blank)] == [("", 0), ("", 0)]
     assert long.cut
     assert long.text
@@ -113,20 +102,16 @@ def test_no_prompt_is_longer_than_its_room(question: int, lengths: list[int], ro
         assert prompt.text.count("na") >= question
 
 
-def test_a_causal_model_goes_on_after_its_prompt(causal: Path, tokenizer: Any) -> None:
+def test_a_model_goes_on_after_its_prompt(writers: Path, tokenizer: Any) -> None:
     import torch
     from transformers import GPT2LMHeadModel
 
     writer = load_answerer("writer", answer_tokens=6)
     assert isinstance(writer, Generator)
-    questions = [
-        asked("na ne", "ba be bi", "bo"),
-        asked("ni", "bu"),
-        asked("no"),
-        asked("nu na", "ba " * 300),
-    ]
+    asked_questions = ("na ne", "ba be bi", "bo"), ("ni", "bu"), ("no",), ("nu na", "ba " * 300)
+    questions = [asked(*parts) for parts in asked_questions]
     answers = list(writer.answer(questions))
-    model = GPT2LMHeadModel.from_pretrained(causal).eval()
+    model = GPT2LMHeadModel.from_pretrained(writers / "writer").eval()
     for question, answer in zip(questions, answers, strict=True):
         if not question.passages:
             assert (answer.text, answer.read) == ("", 0)
@@ -140,24 +125,19 @@ def test_a_causal_model_goes_on_after_its_prompt(causal: Path, tokenizer: Any) -
         assert answer.score is answer.passage is None
     assert [answer.cut for answer in answers] == [False, False, False, True]
     assert answers[0].text
-    alone = load_answerer("writer", answer_tokens=6, batch_size=1)
-    assert [answer.text for answer in alone.answer(questions)] == [answer.text for answer in answers]
+    for name in ("writer", "rewriter"):  # which reads and then writes
+        own, alone = (
+            list(load_answerer(name, answer_tokens=6, batch_size=size).answer(questions)) for size in (8, 1)
+        )
+        assert [answer.text for answer in own] == [answer.text for answer in alone]
+        assert [answer.read for answer in own] == [answer.read for answer in answers]
     with pytest.raises(SettingsError):
         load_answerer("writer", answer_tokens=160)
 
     tokenizer.chat_template = "{% for m in messages %}ga {{ m['content'] }} go{% endfor %}"
-    tokenizer.save_pretrained(causal)
+    tokenizer.save_pretrained(writers / "writer")
     chat: Any = load_answerer("writer", answer_tokens=6)
     assert chat._ids("ba be") == tokenizer("ga ba be go", add_special_tokens=False)["input_ids"]
-
-
-def test_a_model_that_reads_and_then_writes(seq2seq: Path) -> None:
-    questions = [asked("na ne", "ba be bi"), asked("ni", "bu bo " * 9)]
-    first, second = (
-        list(load_answerer("rewriter", answer_tokens=5, batch_size=size).answer(questions)) for size in (8, 1)
-    )
-    assert [answer.text for answer in first] == [answer.text for answer in second]
-    assert all(answer.read == 1 for answer in first)
 
 
 TEXTS = st.text(alphabet="ab c.", max_size=12)
@@ -180,11 +160,8 @@ def test_figures_by_hand() -> None:
 
 
 def test_the_best_of_all_accepted_answers_counts() -> None:
-    assert (
-        exact_match("Denver Broncos", ["Broncos", "The Denver Broncos."])
-        == exact_match("U.S.A.", ["usa"])
-        == 1
-    )
+    assert exact_match("Denver Broncos", ["Broncos", "The Denver Broncos."]) == 1
+    assert exact_match("U.S.A.", ["usa"]) == 1
     assert f1("Denver Broncos", ["Carolina", "Broncos"]) == pytest.approx(2 / 3)
     # gold: a b b; answer: b b b -> two shared, P = 2/3, R = 2/3
     assert f1("x x x", ["y x x"]) == pytest.approx(2 / 3)
@@ -214,10 +191,8 @@ def test_from_the_command_line(planted: Callable[..., Path], run_json: Any, tmp_
     out, figures = tmp_path / "answers.jsonl", tmp_path / "figures.json"
     report = run_json(*command, "--questions", str(questions), "--out", str(out), "--figures", str(figures))
     assert (report["exact_match"], report["retriever"], report["without_passages"]) == (0.5, "bm25", 1)
-    assert [json.loads(line)["text"] for line in out.read_text(encoding="utf-8").splitlines()] == [
-        "le li",
-        "",
-    ]
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["le li", ""]
     assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["f1"] == 0.5
     for options in ([], ["--question", " "], ["--questions", str(pool)]):
         assert run_json(*command, *options, code=1)["error"]["type"] == "SettingsError"
