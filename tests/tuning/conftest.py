@@ -1,7 +1,6 @@
 """Miniature passages over the words that `tiny` knows: a question names two words of its passage."""
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,18 @@ from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import EntailedPair, Examples, examples_of, with_missing_negatives
 from tests.conftest import SYLLABLES
 
+SMALL: dict[str, Any] = {
+    **{"base": "tiny", "rank": 4, "max_length": 32, "learning_rate": 0.01},
+    **{"warmup_steps": 2, "precision": "fp32"},
+}
+"""Settings of a training that takes a second."""
 
-@pytest.fixture(scope="session")
-def pairs() -> Callable[..., list[EntailedPair]]:
-    """Return what makes premises of 8 syllables, and as hypothesis the first three of them."""
 
-    def made(count: int, *, seed: int = 0) -> list[EntailedPair]:
-        draw = np.random.default_rng(seed)
-        entailed_pairs = []
-        for _ in range(count):
-            words = list(draw.choice(SYLLABLES, size=8, replace=False))
-            entailed_pairs.append(EntailedPair(" ".join(words), " ".join(words[:3])))
-        return entailed_pairs
-
-    return made
+def pairs(count: int, *, seed: int = 0) -> list[EntailedPair]:
+    """Make premises of 8 syllables, and as hypothesis the first three of them."""
+    draw = np.random.default_rng(seed)
+    rows = [list(draw.choice(SYLLABLES, size=8, replace=False)) for _ in range(count)]
+    return [EntailedPair(" ".join(words), " ".join(words[:3])) for words in rows]
 
 
 @pytest.fixture(scope="session")
@@ -62,28 +59,18 @@ def squad(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
     """SQuAD files of the miniature passages, and entailment pairs."""
     texts, questions = passages_and_questions
 
-    def written(name: str, rows: Sequence[int]) -> Path:
-        paragraphs = [
-            {
-                "context": texts[at],
-                "qas": [
-                    {
-                        "id": questions[at].id,
-                        "question": questions[at].text,
-                        "answers": [{"text": questions[at].answers[0]}],
-                    }
-                ],
-            }
-            for at in rows
-        ]
+    def written(name: str, rows: slice) -> Path:
+        qas = (
+            {"id": question.id, "question": question.text, "answers": [{"text": question.answers[0]}]}
+            for question in questions[rows]
+        )
+        paragraphs = [{"context": text, "qas": [qa]} for text, qa in zip(texts[rows], qas, strict=True)]
         file = tmp_path / name
         file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
         return file
 
     nli = tmp_path / "nli.jsonl"
     rows = [("ba be bi", "ba", "entailment"), ("ba be", "bo", "neutral"), ("bi bo", "bi", "entailment")]
-    nli.write_text(
-        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": label}) for p, h, label in rows),
-        encoding="utf-8",
-    )
-    return {"train": written("train.json", range(36)), "dev": written("dev.json", range(36, 48)), "nli": nli}
+    lines = [json.dumps({"premise": p, "hypothesis": h, "label": label}) for p, h, label in rows]
+    nli.write_text("\n".join(lines), encoding="utf-8")
+    return {"train": written("train.json", slice(36)), "dev": written("dev.json", slice(36, 48)), "nli": nli}

@@ -19,19 +19,10 @@ from entail.training.method import Run
 from entail.tuning.config import DprConfig
 from entail.tuning.examples import Examples
 from entail.tuning.training import train_dpr
+from tests.tuning.conftest import SMALL
 
-DOT = DprConfig(
-    base="tiny",
-    tuning="full",
-    similarity="dot",
-    temperature=0.2,
-    epochs=16,
-    batch_size=12,
-    max_length=32,
-    learning_rate=0.003,
-    warmup_steps=2,
-    precision="fp32",
-)
+WHOLE = SMALL | {"tuning": "full", "learning_rate": 0.003}
+DOT = DprConfig(similarity="dot", temperature=0.2, epochs=16, batch_size=12, **WHOLE)
 TEXTS = ["ba be bi", "bo bu da de", "di", "do du fa fe", "be bo"]
 
 

@@ -44,12 +44,8 @@ def test_gold_passages_are_looked_up_and_their_absence_is_counted(store: Passage
     examples = examples_of(store, [ASKED, Question("b", "What else?", (), ("p8",))])
     assert [example.gold for example in examples.examples] == [(0,)]
     assert examples.examples[0].negatives == (3,)
-    assert examples.to_json() == {
-        "questions": 1,
-        "questions_without_gold": 1,
-        "passages": 5,
-        "hard_negatives": 1,
-    }
+    counts = {"questions": 1, "questions_without_gold": 1, "passages": 5, "hard_negatives": 1}
+    assert examples.to_json() == counts
 
 
 def test_bm25_serves_questions_without_negatives_and_what_holds_the_answer_is_none(
@@ -141,15 +137,13 @@ def test_prompts_by_hand(tokenizer: Any) -> None:
     assert attended.sum(axis=1).tolist() == [9, 6]
     assert [np.flatnonzero(row).tolist() for row in masked] == [[6, 7], [4]]
     assert labels.tolist() == [BO, BU, BO]
-
-
-def test_beta_is_the_share_of_a_hypothesis_that_is_masked(tokenizer: Any) -> None:
-    prompts, draw = form(tokenizer, 512), np.random.default_rng(0)
+    # Beta is the share of a hypothesis that is masked.
+    prompts = form(tokenizer, 512)
     (prompt,) = prompts.of([EntailedPair("ba " * 50, "be " * 400)])
-    masked = prompts.mask(prompt, beta=0.8, draw=draw)
-    assert masked.masked[: prompt.first].sum() == 0
-    assert masked.masked[prompt.first : prompt.last].mean() == pytest.approx(0.8, abs=0.06)
-    assert set(masked.ids[masked.masked]) == {MASK}
+    row = prompts.mask(prompt, beta=0.8, draw=np.random.default_rng(0))
+    assert row.masked[: prompt.first].sum() == 0
+    assert row.masked[prompt.first : prompt.last].mean() == pytest.approx(0.8, abs=0.06)
+    assert set(row.ids[row.masked]) == {MASK}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""A judge of entailment: trained on pairs of every label, saved, loaded, measured, and every refusal."""
+"""A judge of entailment: trained on pairs of every label, saved, loaded, measured, and every refusal.
+
+A check of a step is one, too: its words, its subsets of premises, and the model that values them.
+"""
 
 import json
 from collections.abc import Sequence
@@ -11,28 +14,31 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from entail.cli import main
 from entail.data.nli.pairs import LABELS, NliPair
-from entail.encoders.catalogue import catalogue, resolve
-from entail.encoders.cross.encoder import ADAPTER, HEAD
+from entail.encoders.cross.encoder import ADAPTER, HEAD, load_cross, open_cross
 from entail.encoders.cross.pairs import Frame, cut_pairs
 from entail.errors import EncoderError, EvaluationError, TrainingError, UnknownEncoderError
 from entail.judge.config import JudgeConfig
-from entail.judge.judges import (
-    JudgeEvaluation,
-    NliJudge,
-    evaluate_judge,
-    gold_labels,
-    list_judges,
+from entail.judge.judges import JudgeEvaluation, NliJudge, evaluate_judge, gold_labels, list_judges
+from entail.judge.steps import (
+    FEATURES,
+    StepForm,
+    StepVerifier,
+    candidate_subsets,
+    list_verifiers,
+    missing_words,
+    word_features,
 )
 from entail.judge.training import clean_pairs, train_judge
-from entail.training.loop.task import Event
 from entail.training.method import Run
+from tests.conftest import SYLLABLES
 
-WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
+WORDS = SYLLABLES[:25]
 MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
-SMALL: dict[str, Any] = {"base": "tiny", "rank": 4, "batch_size": 16, "max_length": 24, "precision": "fp32"}
-SETTINGS = JudgeConfig(epochs=6, learning_rate=0.02, evaluate_every=0, **SMALL)
+SETTINGS = JudgeConfig(
+    **{"base": "tiny", "rank": 4, "batch_size": 16, "max_length": 24, "precision": "fp32"},
+    **{"epochs": 6, "learning_rate": 0.02, "evaluate_every": 0},
+)
 
 
 def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
@@ -46,45 +52,27 @@ def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
     return nli_pairs
 
 
-@pytest.fixture
-def mine(tiny_home: Path) -> Path:
-    run = Run(data=["snli"], out=tiny_home / "mine")
-    train_judge(pairs(96), replace(SETTINGS, epochs=1), dev=pairs(24, seed=1), run=run)
-    return tiny_home / "mine"
-
-
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_it_learns_what_the_labels_mean(tiny_home: Path, tuning: Any) -> None:
-    events: list[Event] = []
     config = replace(SETTINGS, tuning=tuning, learning_rate=0.02 if tuning == "lora" else 0.005)
-    done = train_judge(
-        pairs(144), config, dev=pairs(60, seed=1), run=Run(out=tiny_home / "mine", watch=events.append)
-    )
+    done = train_judge(pairs(144), config, dev=pairs(60, seed=1), run=Run(out=tiny_home / "mine"))
     measured = done.further["dev"]
     assert measured["accuracy"] > 0.8
     assert done.fitted.best is not None
     assert done.fitted.best.score == pytest.approx(measured["accuracy"])
-    assert json.dumps(done.to_json())
     judge = NliJudge("mine")
-    evaluation = evaluate_judge(pairs(60, seed=2), judge)
-    assert evaluation.accuracy > 0.8
-    (sure,) = judge.entailment(["ba be bi bo bu da"], ["ba be mu"])
-    (unsure,) = judge.entailment(["ba be bi bo bu da"], ["ba be po"])
+    assert evaluate_judge(pairs(60, seed=2), judge).accuracy > 0.8
+    sure, unsure = judge.entailment(["ba be bi bo bu da"] * 2, ["ba be mu", "ba be po"])
     assert sure > unsure
-    steps = [event.terms for event in events if "loss" in event.terms]
-    assert steps[-1]["loss"] < steps[0]["loss"]
 
 
-def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
+def test_what_was_saved_judges_as_transformers_does_and_is_refused_when_damaged(
+    tiny_home: Path, tmp_path: Path, run_json: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, dev = tiny_home / "mine", pairs(24, seed=1)
+    train_judge(pairs(96), replace(SETTINGS, epochs=1), dev=dev, run=Run(data=["snli"], out=mine))
     assert sorted(path.name for path in mine.iterdir()) == ["README.md", ADAPTER, "entail.json", HEAD]
     assert list_judges() == ["mine"]
-    assert "mine" not in {entry.name for entry in catalogue()}
-    with pytest.raises(EncoderError, match="expected an encoder, found a judge of entailment"):
-        resolve("mine")
-    judge = NliJudge(mine)
-    assert judge.name == "mine"
-    assert judge.revision.startswith("mine@")
-    assert "+tiny@" in judge.revision
     card = (mine / "README.md").read_text(encoding="utf-8")
     assert "license: other" in card  # of the base none is known
     assert "pipeline_tag: text-classification" in card
@@ -95,27 +83,39 @@ def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
     low, high = (record["figures"]["dev"][f"95 % interval, {end}"] for end in ("from", "to"))
     assert low < record["figures"]["dev"]["accuracy"] < high
 
-
-def test_one_pair_is_judged_as_among_others_and_as_transformers_does(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from entail.encoders.cross.encoder import load_cross, open_cross
-
     sample = pairs(9, seed=3)
     premises, hypotheses = [p.premise for p in sample], [p.hypothesis for p in sample]
-    judge = NliJudge("mine")
+    judge = NliJudge(mine)
+    assert (judge.name, "+tiny@" in judge.revision) == ("mine", True)
     together = judge.probabilities(premises, hypotheses)
     assert together.sum(axis=1) == pytest.approx(np.ones(9))
     alone = np.vstack([judge.probabilities([p], [h]) for p, h in zip(premises, hypotheses, strict=True)])
     assert np.abs(alone - together).max() < 1e-5
     assert judge.entailment(premises, hypotheses).tolist() == together[:, 0].tolist()
     assert judge.entailment([], []).shape == (0,)
+    file = tmp_path / "dev.jsonl"
+    rows = [{"premise": p.premise, "hypothesis": p.hypothesis, "label": p.label} for p in dev[:12]]
+    file.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "label": "-"}])), encoding="utf-8")
+    evaluate = ["evaluate", "nli", "--data", str(file), "--judge"]
+    figures = run_json(*evaluate, "mine")
+    assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 12, pytest.approx(1 / 3))
+    assert figures["data"]["skipped"]["other_labels"] == {"-": 1}
+    run_json(*evaluate, "nli-minilm", code=1)
+
     parts, _ = open_cross(mine, "judge", first="")
-    monkeypatch.setattr("entail.encoders.cross.encoder.read_bert", lambda folder: None)
-    stock = load_cross(parts, outputs=3, max_length=32, device="cpu")
-    rows, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, max_length=32)
-    assert np.abs(softmax(stock.values(rows), axis=1) - together).max() < 1e-4
-    assert stock.score(rows) == pytest.approx(stock.values(rows)[:, 0])
+    with monkeypatch.context() as patch:
+        patch.setattr("entail.encoders.cross.encoder.read_bert", lambda folder: None)
+        stock = load_cross(parts, outputs=3, max_length=32, device="cpu")
+    token_pairs, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, max_length=32)
+    assert np.abs(softmax(stock.values(token_pairs), axis=1) - together).max() < 1e-4
+    assert stock.score(token_pairs) == pytest.approx(stock.values(token_pairs)[:, 0])
+
+    for changed in ({"labels": ["yes", "no"]}, {"max_length": "x"}):
+        (mine / "entail.json").write_text(json.dumps({**record, "judge": changed}), encoding="utf-8")
+        with pytest.raises(EncoderError):
+            NliJudge("mine")
+    with pytest.raises(UnknownEncoderError):
+        NliJudge("lost")
 
 
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
@@ -130,27 +130,6 @@ def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
     }
 
 
-def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
-    with pytest.raises(UnknownEncoderError):
-        NliJudge("lost")
-    with pytest.raises(EncoderError):
-        NliJudge("tiny")
-    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
-    for changed in (
-        {"method": "arcf"},
-        {"judge": {"labels": ["yes", "no"]}},
-        {"judge": {"max_length": "x"}},
-        {"base_revision": "tiny@other"},
-    ):
-        (mine / "entail.json").write_text(json.dumps({**record, **changed}), encoding="utf-8")
-        with pytest.raises(EncoderError):
-            NliJudge("mine")
-    (mine / "entail.json").write_text(json.dumps(record), encoding="utf-8")
-    (mine / HEAD).write_bytes(b"torn")
-    with pytest.raises(EncoderError, match=r"head\.safetensors"):
-        NliJudge("mine")
-
-
 def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     with pytest.raises(TrainingError, match="found 4 of neutral"):
         train_judge([NliPair(f"a{i}", "b", "neutral") for i in range(4)], SETTINGS)
@@ -158,8 +137,6 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     torn = [NliPair("a", "b", "neutral"), NliPair("a", "b", "entailment")]
     with pytest.raises(TrainingError, match="found 0 of no label"):
         train_judge([*valid, *torn], SETTINGS, dev=valid)
-    with pytest.raises(TrainingError, match="found something else in 'tiny'"):
-        train_judge(pairs(6), SETTINGS, run=Run(out=tiny_home / "tiny"))
     with pytest.raises(TrainingError, match="smoothing"):
         JudgeConfig(smoothing=1.0)
     two = [pair for pair in pairs(24) if pair.label != "neutral"]
@@ -168,38 +145,16 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     assert done.further["dev"] is None
 
 
-def test_from_the_command_line(mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dev = tmp_path / "dev.jsonl"
-    rows = [{"premise": p.premise, "hypothesis": p.hypothesis, "label": p.label} for p in pairs(12, seed=1)]
-    rows.append({**rows[0], "label": "-"})
-    dev.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert main(["evaluate", "nli", "--data", str(dev), "--judge", "mine", "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 12, pytest.approx(1 / 3))
-    assert figures["data"]["skipped"]["other_labels"] == {"-": 1}
-    assert main(["evaluate", "nli", "--data", str(dev), "--judge", "nli-minilm", "--json"]) == 1
-
-
 def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
-    frame = Frame((1,), (2,), (2,), 0, True)
-
-    def tokenize(texts: Sequence[str]) -> list[list[int]]:
-        return [[int(word) for word in text.split()] for text in texts]
-
     rows, cut = cut_pairs(
-        tokenize,
-        frame,
-        ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
-        ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
+        lambda texts: [[int(word) for word in text.split()] for text in texts],
+        Frame((1,), (2,), (2,), 0, True),
+        ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 1 2", "4 5"],
+        ["1 2", "4 5 6 7 8 9", "1 2 3 4 5 6", "6 7"],
         max_length=9,
     )
-    assert rows == [
-        ((4, 5, 6, 7), (10, 11)),
-        ((4,), (4, 5, 6, 7, 8)),
-        ((4, 5, 6), (10, 11, 12)),
-        ((4, 5), (6, 7)),
-    ]
-    assert cut == 3
+    expected = [((4, 5, 6, 7), (1, 2)), ((4,), (4, 5, 6, 7, 8)), ((4, 5, 6), (1, 2, 3)), ((4, 5), (6, 7))]
+    assert (rows, cut) == (expected, 3)
 
 
 def test_figures_by_hand() -> None:
@@ -222,10 +177,8 @@ def test_neutral_and_contradiction_are_one_class_where_the_data_says_so() -> Non
     values = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.2, 0.7], [0.4, 0.3, 0.3]]
     figures = JudgeEvaluation(np.array(values), gold).to_json()
     assert figures["accuracy"] == figures["majority"] == 0.8
-    assert figures["confusion"] == {
-        "entailment": {"entailment": 1, "not_entailment": 0},
-        "not_entailment": {"entailment": 1, "not_entailment": 3},
-    }
+    entailed, other = ({"entailment": yes, "not_entailment": no} for yes, no in ((1, 0), (1, 3)))
+    assert figures["confusion"] == {"entailment": entailed, "not_entailment": other}
 
 
 def classifier(folder: Path, tiny: Path, labels: Sequence[str]) -> Any:
@@ -242,21 +195,18 @@ def classifier(folder: Path, tiny: Path, labels: Sequence[str]) -> Any:
 def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
     model = classifier(tiny_home / "nli", tiny_home / "tiny", ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
     judge = NliJudge("nli")
-    premises = ["ba be bi", "bo " * 100, "ba"]
-    entailments = judge.entailment(premises, ["ba", "be", "bi bo"])
-    ids = [[2, 5, 6, 7, 3, 5, 3], [2, 5, 3, 7, 8, 3]]
-    for at, token_ids in zip((0, 2), ids, strict=True):
-        types = [0] * (token_ids.index(3) + 1)
-        types += [1] * (len(token_ids) - len(types))
+    texts = ["ba be bi", "bo " * 100, "ba", "ba be", "ba " * 99], ["ba", "be", "bi bo", "bi " * 200, "bo"]
+    entailments = judge.entailment(*texts)
+    for at, first, second in ((0, [2, 5, 6, 7, 3], [5, 3]), (2, [2, 5, 3], [7, 8, 3])):
+        types = torch.tensor([[0] * len(first) + [1] * len(second)])
         with torch.no_grad():
-            scores = model(torch.tensor([token_ids]), token_type_ids=torch.tensor([types])).logits
+            scores = model(torch.tensor([[*first, *second]]), token_type_ids=types).logits
         assert entailments[at] == pytest.approx(float(scores.softmax(dim=1)[0, 1]), abs=1e-5)
     assert np.isfinite(entailments).all()
     assert judge.name == "nli"
-    assert np.isfinite(judge.entailment(["ba be", "ba " * 99], ["bi " * 200, "bo"])).all()
-    probabilities = judge.probabilities(premises, ["ba", "be", "bi bo"])
+    probabilities = judge.probabilities(*texts)
     assert probabilities[:, 0].tolist() == entailments.tolist()
-    assert probabilities.sum(axis=1) == pytest.approx(np.ones(3))
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(5))
 
 
 def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:
@@ -272,3 +222,75 @@ def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:
     classifier(tiny_home / "mood", tiny_home / "tiny", ["good", "bad"])
     with pytest.raises(EncoderError):
         NliJudge("mood")
+
+
+ONCE = replace(SETTINGS, epochs=1, batch_size=4)
+PREMISES = ("ba be", "da de", "fa fe")
+PAIRS = [NliPair(premise, "bi", label) for premise, label in zip(PREMISES, LABELS, strict=True)]
+WEIGHTS = dict.fromkeys((*FEATURES, "judge"), 0.0) | {"covered": 8.0, "mean unlinked": -2.0}
+
+
+def test_the_verdict_names_what_is_missing_and_what_adds_nothing(tiny_home: Path) -> None:
+    """Of a check that asks only how much of the conclusion the premises cover, and how much is unlinked."""
+    path = tiny_home / "mine" / "entail.json"
+    train_judge(PAIRS, ONCE, run=Run(out=path.parent))
+    with pytest.raises(EncoderError):
+        StepVerifier("mine")
+    with pytest.raises(UnknownEncoderError):
+        StepVerifier("nowhere/at-all")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    form = StepForm(weights=WEIGHTS, bias=-6.0)
+    path.write_text(json.dumps({**record, "steps": form.to_json()}), encoding="utf-8")
+    assert (list_verifiers(), list_judges()) == (["mine"], [])  # it is no judge of passages
+
+    whole = (["snow is ice", "ice melts in heat"], "snow melts in heat")
+    off_topic = ([*whole[0], "grass grows on soil"], whole[1])
+    dropped = (whole[0][:1], whole[1])
+    verifier = StepVerifier("mine")
+    holds, same, fails = verifier.check([whole, off_topic, dropped])
+    assert (holds.idle, holds.missing, fails.missing) == ((), (), ("melts", "heat"))
+    assert (same.probability, same.idle) == (holds.probability, (2,))
+    assert fails.probability < 0.5 < holds.probability
+    assert verifier.check([]) == []
+
+
+def test_states_have_limits() -> None:
+    form = StepForm(weights=WEIGHTS, bias=0.0, holds=0.9, fails=0.3)
+    states = [form.state(probability) for probability in (0.9, 0.89, 0.3, 0.29)]
+    assert states == ["holds", "cannot tell", "cannot tell", "not yet"]
+
+
+def test_of_many_premises_the_least_needed_go_first() -> None:
+    premises = ["a stone falls", "b sun", "c moon", "d star", "sky has stones", "rain is wet"]
+    subsets = list(candidate_subsets(premises, "a stone falls in the sky"))
+    assert [len(subset) for subset in subsets] == [6, 5, 4, 3, 2]
+    assert subsets[-1] == (0, 4)
+
+
+def test_words_are_compared_by_their_stems() -> None:
+    values = word_features(["ice melts", "melting needs heat"], "ice needs heat")
+    features = dict(zip(FEATURES, values, strict=True))
+    assert [features[name] for name in ("covered", "bridged", "linked", "mean unlinked")] == [1, 1, 1, 0]
+    assert [features[name] for name in ("best alone", "most own")] == pytest.approx([2 / 3, 2 / 3])
+    assert word_features([], "ice") == (0.0,) * len(FEATURES)
+    assert missing_words(["suns shine"], "The sun, shining, warms it.") == ("warms",)
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, {"weights": {"covered": 1.0}, "bias": 0.0}, {"weights": WEIGHTS, "bias": 0.0, "holds": 2.0}]
+)
+def test_a_damaged_form_is_refused(entry: dict[str, Any]) -> None:
+    with pytest.raises(EncoderError):
+        StepForm.read(entry, name="mine")
+
+
+def test_a_judge_goes_on_from_another(tiny_home: Path) -> None:
+    train_judge(PAIRS, replace(ONCE, epochs=40), run=Run(out=tiny_home / "first"))
+    further = replace(ONCE, initial="first", learning_rate=1e-9)
+    train_judge(PAIRS, further, run=Run(out=tiny_home / "further"))
+    values = [NliJudge(name).probabilities(PREMISES, ["bi"] * 3) for name in ("first", "further")]
+    assert np.allclose(*values, atol=5e-3)  # the adapter is stored in half precision
+    assert not np.allclose(values[0], 1 / 3, atol=0.1)
+    train_judge(PAIRS, replace(ONCE, tuning="full", learning_rate=None), run=Run(out=tiny_home / "whole"))
+    with pytest.raises(TrainingError):
+        train_judge(PAIRS, replace(ONCE, initial="whole"))
