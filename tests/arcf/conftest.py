@@ -64,27 +64,21 @@ def world() -> World:
     return World(FactTables(tuple(facts)), tuple(questions[:18]), tuple(questions[18:]))
 
 
-def write_release(folder: Path, world: World) -> dict[str, Path]:
-    """Write a world as a release of 2020 has it."""
-    tables = folder / "tables"
-    tables.mkdir()
+@pytest.fixture
+def release(tmp_path: Path, world: World) -> dict[str, Path]:
+    """The world as a release of 2020 has it."""
+    files = {"tables": tmp_path / "tables"}
+    files["tables"].mkdir()
     rows = ["WORDS\t[SKIP] COMMENTS\t[SKIP] UID", *(f"{f.text}\tx\t{f.uid}" for f in world.facts.facts)]
-    (tables / "T.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    files = {"tables": tables}
-    head = ["QuestionID", "AnswerKey", "question", "explanation", "flags", "arcset"]
+    (files["tables"] / "T.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     for name, questions in (("train", world.questions), ("dev", world.dev)):
-        lines = ["\t".join(head)]
+        lines = ["QuestionID\tAnswerKey\tquestion\texplanation\tflags\tarcset"]
         for q in questions:
             gold = " ".join(f"{uid}|{role}" for uid, role in q.gold.items())
             lines.append(f"{q.id}\tB\t{q.stem} (A) ba bo (B) {q.answer}\t{gold}\tSUCCESS\tEasy")
-        files[name] = folder / f"questions.{name}.tsv"
+        files[name] = tmp_path / f"questions.{name}.tsv"
         files[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return files
-
-
-@pytest.fixture
-def release(tmp_path: Path, world: World) -> dict[str, Path]:
-    return write_release(tmp_path, world)
 
 
 @dataclass
@@ -95,18 +89,11 @@ class FakeScorer:
     max_length: int = 1000
     frame: Frame = field(default_factory=lambda: Frame((1,), (2,), (2,), 0, True))
     words: dict[str, int] = field(default_factory=dict)
-    calls: list[int] = field(default_factory=list)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [[self.words.setdefault(w, len(self.words) + 10) for w in text.split()] for text in texts]
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
         names = {number: word for word, number in self.words.items()}
-        self.calls.append(len(pairs))
         scores = [self.by([names[i] for i in a], [names[i] for i in b]) for a, b in pairs]
         return np.array(scores, dtype=np.float32)
-
-
-@pytest.fixture
-def fake() -> type[FakeScorer]:
-    return FakeScorer

@@ -19,6 +19,7 @@ from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
+from tests.arcf.conftest import FakeScorer
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(6)))
 # The question sees f0 and f1, f0 sees f2, f2 sees f3; none sees f4 and f5.
@@ -47,33 +48,30 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
     return WORTH[candidate[0].rstrip(".") if candidate else None]
 
 
-def built(fake: Any, *, stop: bool = True, **search: int) -> tuple[Chain, Any]:
-    pairs = fake(by_worth)
-    steps = PremiseScorer(Scorer("fake", "fake@1", ScorerForm(stop=stop), pairs), FACTS)
-    return build_chain(QUESTION, steps, NEAR, Search(**{"least": 0, **search})), pairs
+def built(*, stop: bool = True, **search: int) -> Chain:
+    scorer = Scorer("fake", "fake@1", ScorerForm(stop=stop), FakeScorer(by_worth))
+    return build_chain(QUESTION, PremiseScorer(scorer, FACTS), NEAR, Search(**{"least": 0, **search}))
 
 
-def test_the_best_visible_premise_joins_until_the_bare_prefix_is_best(fake: Any) -> None:
-    chain, scorer = built(fake)
+def test_the_best_visible_premise_joins_until_the_bare_prefix_is_best() -> None:
+    chain = built()
     # f0 (3), then f2 (2.5) which f0 made visible, then f3 (2); f1 (1) is below the bare prefix (1.5).
     assert (chain.facts, chain.stopped) == ((0, 2, 3), "bare prefix")
     assert [step.chosen for step in chain.steps] == [(), (0,), (0, 2), (0, 2, 3)]
     assert [step.newly_visible for step in chain.steps] == [{0, 1}, {2}, {3}, frozenset()]
     assert (chain.steps[1].candidates, chain.steps[1].scores) == ((2, 1), (2.5, 1.0))
     assert chain.steps[1].stop_score == 1.5
-    assert scorer.calls == [3, 3, 3, 2]
     # The chain, then f1 (scored), then f5 before f4 by nearness to the explanation.
     assert chain.ranking(QUESTION, NEAR).tolist() == [0, 2, 3, 1, 5, 4]
 
 
-def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
-    ended, _ = built(fake, least=4)
-    assert (ended.facts, ended.stopped) == ((0, 2, 3, 1), "nothing visible")
-    short, _ = built(fake, length=2)
-    assert (short.facts, short.stopped) == ((0, 2), "length")
-    endless, _ = built(fake, stop=False)
-    assert (endless.facts, endless.stopped) == ((0, 2, 3, 1), "nothing visible")
+def test_it_does_not_stop_before_it_may_nor_goes_on_after() -> None:
+    endless = built(stop=False)
+    for chain in (built(least=4), endless):
+        assert (chain.facts, chain.stopped) == ((0, 2, 3, 1), "nothing visible")
     assert [step.stop_score for step in endless.steps] == [None] * 5
+    short = built(length=2)
+    assert (short.facts, short.stopped) == ((0, 2), "length")
     for wrong in ({"length": 0}, {"least": -1}):
         with pytest.raises(SettingsError):
             Search(**wrong)
@@ -85,22 +83,22 @@ def lines(facts: tuple[int, ...]) -> Step:
     return Step(facts, tuple(left), tuple(1.0 - 0.2 * fact for fact in left), 0.5, frozenset())
 
 
-def test_what_a_user_chose_comes_first() -> None:
-    how = Search(length=4, least=2)
-    assert follow(lines, how).facts == (0, 1, 2)  # 3 is worth 0.4, less than the bare prefix
-    chain = follow(lines, how, premises=(5, 3))
-    assert (chain.facts, chain.by_hand, chain.stopped) == ((5, 3, 0, 1), 2, "length")
-    # After a premise that is not visible the others no longer apply.
-    chain = follow(lines, how, premises=(5, 5, 4))
-    assert (chain.facts, chain.by_hand) == ((5, 0, 1, 2), 1)
-    # A user may go on where it would have stopped.
-    chain = follow(lines, how, premises=(0, 1, 2, 5))
-    assert (chain.facts, chain.stopped) == ((0, 1, 2, 5), "length")
+@pytest.mark.parametrize(
+    ("premises", "facts", "by_hand", "stopped"),
+    [
+        ((), (0, 1, 2), 0, "bare prefix"),  # 3 is worth 0.4, less than the bare prefix
+        ((5, 3), (5, 3, 0, 1), 2, "length"),
+        ((5, 5, 4), (5, 0, 1, 2), 1, "length"),  # after one that is not visible the others no longer apply
+        ((0, 1, 2, 5), (0, 1, 2, 5), 4, "length"),  # a user may go on where it would have stopped
+    ],
+)
+def test_what_a_user_chose_comes_first(premises: Any, facts: Any, by_hand: int, stopped: str) -> None:
+    chain = follow(lines, Search(length=4, least=2), premises=premises)
+    assert (chain.facts, chain.by_hand, chain.stopped) == (facts, by_hand, stopped)
 
 
 def test_it_waits_for_a_step() -> None:
-    how = Search(length=4, least=2)
-    chain = follow(lambda facts: lines(facts) if len(facts) < 2 else None, how)
+    chain = follow(lambda facts: lines(facts) if len(facts) < 2 else None, Search(length=4, least=2))
     assert (chain.facts, chain.stopped, len(chain.steps)) == ((0, 1), None, 2)
 
 

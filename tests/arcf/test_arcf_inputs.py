@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import read_tokenizer
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
+from tests.arcf.conftest import FakeScorer
 
 
-@pytest.fixture
-def inputs(fake: Any) -> Inputs:
-    scorer = fake(lambda a, b: 0.0)
-    return Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["a b", "c d e", "f"])
+def inputs_of(facts: Sequence[str]) -> Inputs:
+    scorer = FakeScorer(lambda a, b: 0.0)
+    return Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=facts)
 
 
 def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
@@ -40,7 +39,8 @@ def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
     assert tokenize(["ba \ud800"]) == tokenize(["ba \ufffd"])
 
 
-def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
+def test_the_oldest_facts_are_dropped_first() -> None:
+    inputs = inputs_of(["a b", "c d e", "f"])
     (question,) = inputs.questions([("q r", "s")])  # q r (answer) s. (explanation): 5 tokens
     assert len(question) == 5
     # Of 16 tokens 3 are special and 3 kept for the longest candidate: 10 are left.
@@ -53,9 +53,8 @@ def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
     assert cut.ids == tuple(range(30, 40))
 
 
-def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
-    scorer = fake(lambda a, b: 0.0)
-    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["x " * 50, "y", "z " * 9])
+def test_no_row_is_longer_than_what_is_read() -> None:
+    inputs = inputs_of(["x " * 50, "y", "z " * 9])
     (question,) = inputs.questions([("q " * 40, "s")])
     for facts in ([], [0], [0, 1, 2]):
         prefix = inputs.prefix(question, facts)
@@ -76,11 +75,10 @@ NEAR = {
 }
 
 
-def similarities(texts: Sequence[str]) -> Floats:
-    return np.array([NEAR[text] for text in texts], dtype=np.float32)
-
-
 def neighbours(k: int) -> Neighbourhoods:
+    def similarities(texts: Sequence[str]) -> Floats:
+        return np.array([NEAR[text] for text in texts], dtype=np.float32)
+
     return Neighbourhoods(FACTS, k=k, similarities=similarities)
 
 
@@ -91,6 +89,12 @@ def test_what_is_visible_grows_with_the_chain() -> None:
     assert near.of_fact(0).tolist() == [2, 1]  # without itself; 1 and 3 are equally near: the first of them
     visible = {(): [0, 1], (0,): [1, 2], (0, 2): [1, 4], (0, 1, 2): [4]}
     assert {chain: near.visible(nearest, chain) for chain in visible} == visible
+    everything = neighbours(99)  # k beyond the facts sees all
+    assert everything.k == 5
+    assert sorted(everything.of_fact(3).tolist()) == [0, 1, 2, 4]
+    assert everything.visible(everything.of_text("question answer"), [0, 1, 2, 3, 4]) == []
+    with pytest.raises(SettingsError):
+        neighbours(0)
 
 
 def test_a_sentence_of_another_table_is_not_visible_after_its_equal() -> None:
@@ -100,12 +104,3 @@ def test_a_sentence_of_another_table_is_not_visible_after_its_equal() -> None:
     nearest = near.of_text("question")
     assert near.visible(nearest, []) == [0, 1]
     assert near.visible(nearest, [0]) == near.visible(nearest, [1]) == [2]
-
-
-def test_k_beyond_the_facts_sees_all() -> None:
-    near = neighbours(99)
-    assert near.k == 5
-    assert sorted(near.of_fact(3).tolist()) == [0, 1, 2, 4]
-    assert near.visible(near.of_text("question answer"), [0, 1, 2, 3, 4]) == []
-    with pytest.raises(SettingsError):
-        neighbours(0)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,24 +26,28 @@ def dev(release: dict[str, Path], tables: list[str]) -> list[str]:
     return [*tables, "--questions", str(release["dev"])]
 
 
-@pytest.fixture
-def mine(tiny_home: Path, world: Any) -> Path:
-    train_arcf(world.questions, world.facts, TINY, run=Run(data=["worldtree"], out=tiny_home / "mine"))
-    return tiny_home / "mine"
-
-
-def test_measured_and_promoted(
-    mine: Path, tmp_path: Path, dev: list[str], run_json: Callable[..., Any]
+def test_a_scorer_is_measured_ranks_and_is_promoted(
+    tiny_home: Path, world: Any, tmp_path: Path, tables: list[str], dev: list[str], run_json: Any
 ) -> None:
+    mine, out = tiny_home / "mine", tmp_path / "figures.json"
+    train_arcf(world.questions, world.facts, TINY, run=Run(data=["worldtree"], out=mine))
     lexical = run_json("evaluate", "chains", *dev, "--scorer", "tfidf")
     assert (lexical["questions"], lexical["release"]) == (6, "2020")
     assert 0 < lexical["MAP"] < 1
-    args = [*dev, "--scorer", "mine", "--k", "6"]
-    out = tmp_path / "figures.json"
-    chains = run_json("evaluate", "chains", *args, "--limit", "3", "--out", str(out))
+    args = ["--scorer", "mine", "--k", "6"]
+    chains = run_json("evaluate", "chains", *dev, *args, "--limit", "3", "--out", str(out))
     assert chains["questions"] == 3
     assert chains["chain_length"] >= 3
     assert json.loads(out.read_text(encoding="utf-8"))["figures"]["MAP"] == chains["MAP"]
+
+    command = ["rank", *tables, *args, "--answer", "bo", "--top", "5", "--question"]
+    ranking = run_json(*command, "ba bi")
+    assert [row["rank"] for row in ranking["ranking"]] == [1, 2, 3, 4, 5]
+    assert ranking["ranking"][0]["chosen"]
+    assert ranking["steps"][0]["chosen"] == ranking["ranking"][0]["uid"]
+    assert ranking["stopped"] in ("bare prefix", "length", "nothing visible")
+    assert run_json(*command, "ba bi", "--min-length", "9")["dropped"] > 0
+    assert run_json(*command, "ba " * 60)["dropped"] == -1
 
     # Without a name it is the active one: what ships, until another is promoted.
     shutil.copytree(mine, mine.with_name("arcf-minilm"))
@@ -58,29 +61,12 @@ def test_measured_and_promoted(
     assert run_json(*unnamed)["settings"]["scorer"].startswith("mine@")
 
 
-def test_ranked(mine: Path, tables: list[str], run_json: Callable[..., Any]) -> None:
-    args = ["--scorer", "mine", "--k", "6"]
-    command = ["rank", *tables, *args, "--question", "ba bi", "--answer", "bo", "--top", "5"]
-    ranking = run_json(*command)
-    assert [row["rank"] for row in ranking["ranking"]] == [1, 2, 3, 4, 5]
-    assert ranking["ranking"][0]["chosen"]
-    assert ranking["steps"][0]["chosen"] == ranking["ranking"][0]["uid"]
-    assert ranking["stopped"] in ("bare prefix", "length", "nothing visible")
-    assert run_json(*command, "--min-length", "9")["dropped"] > 0
-    command[command.index("ba bi")] = "ba " * 60
-    assert run_json(*command)["dropped"] == -1
-
-
 def test_mistakes_are_reported(
-    tiny_home: Path,
-    tmp_path: Path,
-    release: dict[str, Path],
-    dev: list[str],
-    tables: list[str],
-    run_json: Any,
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], tables: list[str], run_json: Any
 ) -> None:
     run_json("rank", *tables, "--scorer", "tfidf", "--question", " ", "--answer", "x", code=1)
-    lost = run_json("evaluate", "chains", *dev, code=1)["error"]["message"]
+    unnamed = ["evaluate", "chains", *tables, "--questions", str(release["dev"])]
+    lost = run_json(*unnamed, code=1)["error"]["message"]
     assert "arcf-minilm" in lost
     head, *rows = [line.split("\t") for line in release["dev"].read_text(encoding="utf-8").splitlines()]
     at = head.index("explanation")

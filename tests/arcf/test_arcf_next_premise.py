@@ -15,6 +15,7 @@ from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.index.protocol import Floats
 from entail.progress import Progress
+from tests.arcf.conftest import FakeScorer
 
 CORPUS = Corpus.of("forty", [f"f{i}" for i in range(40)])
 FACTS = corpus_facts(CORPUS)
@@ -41,67 +42,73 @@ def by(seed: int) -> Any:
     return score
 
 
-def drafted(fake: Any, score: Any, near: Neighbourhoods, accepted: Sequence[str] = (), **told: Any) -> Draft:
-    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(score))
-    return draft_chain(SENTENCE, accepted, PremiseScorer(scorer, FACTS), near, **told)
+def scorer(score: Any, *, stop: bool = True) -> Scorer:
+    return Scorer("fake", "fake@1", ScorerForm(stop=stop), FakeScorer(score))
 
 
-def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: Any) -> None:
+def drafted(score: Any, near: Neighbourhoods, accepted: Sequence[str] = (), **told: Any) -> Draft:
+    return draft_chain(SENTENCE, accepted, PremiseScorer(scorer(score), FACTS), near, **told)
+
+
+def test_candidates_are_scored_after_the_sentence_and_what_was_accepted() -> None:
     read: list[tuple[str, str]] = []
 
     def score(prefix: list[str], candidate: list[str]) -> float:
         read.append((" ".join(prefix), " ".join(candidate)))
         return float(len(candidate))
 
-    step = score_next(Scorer("x", "x@1", ScorerForm(), fake(score)), "ice melts", ["b b", "a."], ["c", "d e"])
+    step = score_next(scorer(score), "ice melts", ["b b", "a."], ["c", "d e"])
     assert read == [("ice melts (explanation) b b. a.", candidate) for candidate in ("", "c", "d e")]
     assert step.scores.tolist() == [1.0, 2.0]
     assert step.stop_score == 0.0
-    endless = Scorer("x", "x@1", ScorerForm(stop=False), fake(score))
+    endless = scorer(score, stop=False)
     assert score_next(endless, "ice melts", ["b b"], ["c"]).stop_score is None
     assert len(score_next(endless, "ice melts", ["b b"], []).scores) == 0
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_draft_goes_on_as_the_whole_chain_does(fake: Any, seed: int) -> None:
+def test_a_draft_goes_on_as_the_whole_chain_does(seed: int) -> None:
     near, how = around(seed), Search(length=6, least=2)
-    whole = drafted(fake, by(seed), near, search=how)
+    whole = drafted(by(seed), near, search=how)
     assert len(whole.facts) >= 2
     texts = [FACTS.texts[fact] for fact in whole.facts]
     for count in range(1, len(texts)):
-        rest = drafted(fake, by(seed), near, texts[:count], search=how)
+        rest = drafted(by(seed), near, texts[:count], search=how)
         assert rest.facts == whole.facts[count:]
         assert rest.scores == pytest.approx(whole.scores[count:])
         assert rest.stopped == whole.stopped
 
 
-def test_it_stops_where_the_explanation_as_it_is_scores_best(fake: Any) -> None:
+def test_it_stops_where_the_explanation_as_it_is_scores_best() -> None:
     def score(prefix: list[str], candidate: list[str]) -> float:
         return 1.5 if not candidate else 2.0 - len(prefix) / 5
 
-    draft = drafted(fake, score, around(0), search=Search(length=9, least=1))
+    draft = drafted(score, around(0), search=Search(length=9, least=1))
     assert (len(draft.facts), draft.stopped) == (1, "bare prefix")
     assert draft.scores == pytest.approx((1.4,))
     # What was accepted counts: three at least are there already, so nothing has to be added.
-    none = drafted(fake, score, around(0), ["x", "y", "z"], search=Search(length=9, least=3))
+    none = drafted(score, around(0), ["x", "y", "z"], search=Search(length=9, least=3))
     assert (none.facts, none.stopped) == ((), "bare prefix")
-    assert len(drafted(fake, score, around(0), ["x"], search=Search(length=9, least=3)).facts) == 2
+    assert len(drafted(score, around(0), ["x"], search=Search(length=9, least=3)).facts) == 2
 
 
-def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one(fake: Any) -> None:
+def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one() -> None:
     events: list[Progress] = []
     how = Search(length=4, least=4)
-    draft = drafted(fake, by(1), around(1), ["f1", "not a fact"], search=how, progress=events.append)
+    draft = drafted(by(1), around(1), ["f1", "not a fact"], search=how, progress=events.append)
     assert (len(draft.facts), draft.stopped) == (2, "length")
     assert [(event.done, event.total) for event in events] == [(0, 2), (1, 2)]
     assert 1 not in draft.facts
-    assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], search=how).facts) == 1
+    assert len(drafted(by(1), around(1), [f"f{i}" for i in range(9)], search=how).facts) == 1
 
 
-def test_an_accepted_sentence_outside_the_corpus_has_neighbours(fake: Any) -> None:
-    near, lock = around(3, k=2), RLock()
-    pairs = fake(by(3))
-    steps = PremiseScorer(Scorer("x", "x@1", ScorerForm(), pairs), FACTS)
-    draft_chain(SENTENCE, ["f5", "own words"], steps, near, search=Search(length=3), lock=lock)
+def test_an_accepted_sentence_outside_the_corpus_has_neighbours() -> None:
+    near, candidates = around(3, k=2), set[str]()
+
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        candidates.update(candidate)
+        return 0.0
+
+    drafted(score, near, ["f5", "own words"], search=Search(length=3), lock=RLock())
     neighbours = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
-    assert pairs.calls[0] == 1 + len({fact for facts in neighbours for fact in facts if fact != 5})
+    assert candidates == {f"f{fact}" for facts in neighbours for fact in facts if fact != 5}

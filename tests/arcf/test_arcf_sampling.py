@@ -1,9 +1,7 @@
 """Samples of a step, and the losses of their scores."""
 
-import json
 import math
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.arcf.config import PAPER, ArcfConfig, Loss
+from entail.arcf.config import ArcfConfig, Loss
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import STOP, PreparedQuestion, Sampler
 from entail.arcf.scoring.inputs import Inputs
@@ -20,20 +18,20 @@ from entail.arcf.training import prefix_loss
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import FactTables
 from entail.errors import SamplingError, TrainingError
-from entail.training.method import method
+from tests.arcf.conftest import FakeScorer
 
 CONFIG = ArcfConfig(architecture="cross", k=6, batch_tokens=2000)
 
 
-def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> Sampler:
-    scorer = fake(lambda a, b: 0.0)
+def sampler(world: Any, config: ArcfConfig = CONFIG, **told: Any) -> Sampler:
+    scorer = FakeScorer(lambda a, b: 0.0)
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=200, facts=world.facts.texts)
     near = Neighbourhoods(world.facts, k=config.k)
     return Sampler(config, told.get("questions", world.questions), inputs, near)
 
 
-def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
-    sampling = sampler(world, fake)
+def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any) -> None:
+    sampling = sampler(world)
     near = Neighbourhoods(world.facts, k=6)
     sizes = set()
     samples = sampling.epoch(0)
@@ -61,53 +59,42 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
     assert sizes == {0, 1, 2, 3}
 
 
-def test_a_gold_sentence_of_another_table_is_no_negative(world: Any, fake: Any) -> None:
+def test_a_gold_sentence_of_another_table_is_no_negative(world: Any) -> None:
     size = len(world.facts)
     again = tuple(replace(f, uid=f"{f.uid}-2", text=f.text.upper()) for f in world.facts.facts)
     twice = replace(world, facts=FactTables((*world.facts.facts, *again)))
-    sampling = sampler(twice, fake, replace(CONFIG, k=2 * size, batch_tokens=20_000))
+    sampling = sampler(twice, replace(CONFIG, k=2 * size, batch_tokens=20_000))
     for sample in sampling.epoch(0):
         gold = gold_positions(world.questions[sample.question], world.facts)
         assert not {fact + size for fact in gold} & set(sample.candidates)
 
 
-def test_the_same_seed_and_epoch_draw_the_same(world: Any, fake: Any) -> None:
-    sampling = sampler(world, fake)
-    assert sampling.epoch(1) == sampling.epoch(1) == sampler(world, fake).epoch(1)
+def test_the_same_seed_and_epoch_draw_the_same(world: Any) -> None:
+    sampling = sampler(world)
+    assert sampling.epoch(1) == sampling.epoch(1) == sampler(world).epoch(1)
     assert sampling.epoch(0) != sampling.epoch(1)
-    assert sampler(world, fake, replace(CONFIG, seed=1)).epoch(1) != sampling.epoch(1)
+    assert sampler(world, replace(CONFIG, seed=1)).epoch(1) != sampling.epoch(1)
 
 
-def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any, fake: Any) -> None:
-    sampling = sampler(world, fake, replace(CONFIG, batch_tokens=64, k=30))
+def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any) -> None:
+    sampling = sampler(world, replace(CONFIG, batch_tokens=64, k=30))
     for sample in sampling.epoch(0):
         negatives = len(sample.candidates) - sample.positives
         assert negatives >= 1
         assert sample.tokens <= 64 or negatives == 1
 
 
-def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
+def test_nothing_to_learn_from(world: Any) -> None:
     strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
     with pytest.raises(SamplingError):
-        sampler(world, fake, questions=[strange])
-    sampling = sampler(world, fake)
+        sampler(world, questions=[strange])
+    sampling = sampler(world)
     # All that is visible is gold: a prefix of all of it leaves no negative.
     sampling.questions = [PreparedQuestion((1, 2), (), np.array([], dtype=np.int64))]
     with pytest.raises(SamplingError):
         sampling.epoch(0)
-
-
-def test_the_defaults_are_the_recipe_that_ships_and_the_preset_is_the_papers() -> None:
-    record = json.loads(Path("models/arcf-minilm/entail.json").read_text(encoding="utf-8"))["config"]
-    defaults = asdict(ArcfConfig()).items()
-    chosen_later = (None, "auto")  # the rate by what is tuned, the precision by the machine
-    assert {name for name, value in defaults if value not in (record[name], *chosen_later)} == set()
-    assert ArcfConfig().architecture == "bi"
-    assert method("arcf").presets["paper"] is PAPER
-    assert (PAPER.loss, PAPER.architecture, PAPER.k, PAPER.highest_rate) == ("ranknet", "cross", 180, 2e-5)
-    assert (PAPER.shared_pieces, PAPER.power, PAPER.similarity) == (0, 0, 0)
     with pytest.raises(TrainingError):
-        ArcfConfig(tuning="full")
+        ArcfConfig(tuning="full")  # which the architecture bi excludes
 
 
 KINDS: tuple[Loss, ...] = ("ranknet", "nce")

@@ -13,8 +13,7 @@ from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_fo
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.tower import BiEncoderTower
 from entail.encoders.catalogue import resolve
-from entail.encoders.cross.pairs import Ids, Pair
-from entail.encoders.row_batches import pad_rows
+from entail.encoders.cross.pairs import Pair
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EncoderError
 from entail.training.adapters.tower import Lora
@@ -22,10 +21,6 @@ from entail.training.adapters.tower import Lora
 PREFIX, OTHER = (7, 9, 11, 13, 15), (8, 6)
 CANDIDATES = [(5, 6, 7), (9,), (), (12, 11, 10, 9, 8), (5, 6, 7)]
 PAIRS: list[Pair] = [(prefix, candidate) for candidate in CANDIDATES for prefix in (PREFIX, OTHER)]
-
-
-def _row(ids: Ids, tower: BiEncoderTower) -> list[int]:
-    return [*tower.frame.head, *ids, *tower.frame.tail]
 
 
 @pytest.fixture
@@ -46,60 +41,39 @@ def tower(tiny_home: Path, write_bert: Callable[..., Path]) -> BiEncoderTower:
 def test_a_score_is_that_of_the_adapters_prefix_and_the_bases_candidate(tower: BiEncoderTower) -> None:
     """Each read whole by the transformer's own forward pass, one with the adapter and one without."""
     first: Any = next(iter(sentence_transformer(resolve("tiny"), device="cpu").children()))
-    plain, adapted = first.auto_model.eval(), tower._transformer.eval()
+    models = tower._transformer.eval(), first.auto_model.eval()
     scores = tower.score(PAIRS)
     for (prefix, candidate), score in zip(PAIRS, scores, strict=True):
+        rows = [torch.tensor([[*tower.frame.head, *ids, *tower.frame.tail]]) for ids in (prefix, candidate)]
         with torch.inference_mode():
-            p, m = (
-                model(input_ids=torch.tensor([_row(ids, tower)])).last_hidden_state[0].mean(0)
-                for model, ids in ((adapted, prefix), (plain, candidate))
-            )
+            p, m = (model(ids).last_hidden_state[0].mean(0) for model, ids in zip(models, rows, strict=True))
             cosine = float(torch.nn.functional.cosine_similarity(p, m, dim=0))
             expected = float(tower.head(m)[0]) + float(tower.parameters["head.scale"]) * cosine
         assert score == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("stock", [False, True])
-def test_what_is_loaded_scores_as_what_was_trained(
-    tower: BiEncoderTower, tiny_home: Path, stock: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _write(tower, tiny_home / "mine")
-    if stock:
-        monkeypatch.setattr("entail.encoders.cross.encoder.read_bert", lambda folder: None)
-    scorer = load_scorer("mine")
-    np.testing.assert_allclose(scorer.pairs.score(PAIRS), tower.score(PAIRS), atol=1e-2)  # saved in fp16
-    sizes: list[int] = []
-
-    def count(rows: Any, padding: int) -> Any:
-        sizes.append(len(rows))
-        return pad_rows(rows, padding)
-
-    monkeypatch.setattr("entail.arcf.scoring.bi_encoder.pad_rows", count)
-    scorer.pairs.score([(OTHER[:1], candidate) for candidate in CANDIDATES])
-    assert sizes == [1], "a known candidate costs nothing behind a new prefix"
-
-
-def _write(tower: BiEncoderTower, folder: Path, **form: Any) -> None:
-    tower.save(folder)
-    record = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
-    record |= {"scorer": {"architecture": "bi"} | form}
-    (folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
-
-
-def test_a_form_of_an_earlier_version_is_read_and_bf16_is_asked_for(
+def test_what_is_loaded_scores_as_what_was_trained_and_bf16_is_asked_for(
     tower: BiEncoderTower, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if bf16 is the faster one: it chose another fact at 2 of 100 steps."""
     monkeypatch.setattr("entail.training.adapters.tower._processor_has_bf16", lambda: True)
     earlier = {"reading": "apart", "longest": 24, "alone": 2, "k": 180, "scheme": "arcf"}
-    _write(tower, tiny_home / "mine", **earlier)
-    assert load_scorer("mine").form.max_length == 24
-    exact = load_scorer("mine", precision="fp32").pairs.score(PAIRS)
-    assert load_scorer("mine", precision="auto").pairs.score(PAIRS).tolist() == exact.tolist()
-    assert load_scorer("mine", precision="bf16").pairs.score(PAIRS).tolist() != exact.tolist()
-    _write(tower, tiny_home / "split", architecture="split")
+    tower.save(tiny_home / "mine")
+    record = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
+    for form in ({"architecture": "bi"}, earlier):  # that of an earlier version is read
+        file = tiny_home / "mine" / "entail.json"
+        file.write_text(json.dumps({**record, "scorer": form}), encoding="utf-8")
+        scorer = load_scorer("mine")
+        np.testing.assert_allclose(scorer.pairs.score(PAIRS), tower.score(PAIRS), atol=1e-2)  # saved in fp16
+    assert scorer.form.max_length == 24
+    exact, auto, fast = (load_scorer("mine", precision=name) for name in ("fp32", "auto", "bf16"))
+    assert auto.pairs.score(PAIRS).tolist() == exact.pairs.score(PAIRS).tolist()
+    assert fast.pairs.score(PAIRS).tolist() != exact.pairs.score(PAIRS).tolist()
+    monkeypatch.setattr("entail.encoders.cross.encoder.read_bert", lambda folder: None)
+    np.testing.assert_allclose(load_scorer("mine").pairs.score(PAIRS), tower.score(PAIRS), atol=1e-2)
+    file.write_text(json.dumps({**record, "scorer": {"architecture": "split"}}), encoding="utf-8")
     with pytest.raises(EncoderError):
-        load_scorer("split")
+        load_scorer("mine")
 
 
 @pytest.mark.parametrize("cached", [0, 1000])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,15 @@ def _explanations() -> Explanations:
     return Explanations("tiny", vectors, np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), keys)
 
 
-class _Vectors:
-    """Encoder of texts that are vectors already."""
-
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        return np.array([[float(x) for x in text.split()] for text in texts], dtype=np.float32)
-
-
 @pytest.fixture
 def vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.arcf.scoring.terms.load", lambda name: _Vectors())
+    """Let the encoder be one of texts that are vectors already."""
+
+    def encode_queries(texts: Sequence[str]) -> Floats:
+        return np.array([[float(x) for x in text.split()] for text in texts], dtype=np.float32)
+
+    encoder = SimpleNamespace(encode_queries=encode_queries)
+    monkeypatch.setattr("entail.arcf.scoring.terms.load", lambda name: encoder)
 
 
 def _for(text: str, accepted: Sequence[str] = (), facts: FactTables = FACTS) -> QuestionTerms:
@@ -80,7 +80,7 @@ def _power(terms: QuestionTerms, chain: Sequence[int], candidates: Sequence[int]
 
 
 @pytest.mark.usefixtures("vectors")
-def test_power_by_hand() -> None:
+def test_power_and_the_neighbours_by_it_by_hand() -> None:
     terms = _for("0.8 0.6 0")
     first, second = 0.8**4, 0.6**4
     expected = np.log1p([0.0, first + second, first, second])
@@ -90,15 +90,11 @@ def test_power_by_hand() -> None:
     assert _power(terms, (2,), [0, 1, 3]) == pytest.approx(expected, rel=2e-3)
     assert _power(terms, (3,), [0]) == _power(terms, (), [0])
     assert _power(terms, (), []) == []
-
-
-@pytest.mark.usefixtures("vectors")
-def test_what_explained_similar_questions_is_visible() -> None:
-    bonus = _for("0.8 0.6 0").neighbour_bonus
+    # What explained similar questions is visible.
     words = np.array([[0.0, 0.0, 0.1, 0.2]], dtype=np.float32)
     near = Neighbourhoods(FACTS, k=2, similarities=lambda texts: words)
     assert near.of_text("0.8 0.6 0").tolist() == [3, 2]
-    assert near.of_text("0.8 0.6 0", bonus=bonus).tolist() == [3, 1]
+    assert near.of_text("0.8 0.6 0", bonus=terms.neighbour_bonus).tolist() == [3, 1]
 
 
 @pytest.mark.usefixtures("vectors")
@@ -114,29 +110,22 @@ def test_accepted_premises_equal_questions_and_other_tables() -> None:
 
 
 def test_terms_are_read_as_they_were_written(tmp_path: Path) -> None:
-    terms = Terms(SharedPieces.of([(1, 2), (2,)]), None, WordSimilarity.of(["ice is cold", "fire is hot"]))
+    mine, words = _explanations(), WordSimilarity.of(["ice is cold", "fire is hot"])
+    terms: Any = Terms(SharedPieces.of([(1, 2), (2,)]), mine, words)
     terms.save(tmp_path)
-    read = Terms.read(tmp_path, pieces=True, encoder="", words=True)
-    assert read.names == terms.names
+    read: Any = Terms.read(tmp_path, pieces=True, encoder="tiny", words=True)
+    assert (read.names, read.explanations.keys) == (terms.names, mine.keys)
     for part in ("pieces", "words"):
         assert getattr(read, part).idf.tolist() == getattr(terms, part).idf.tolist()
-    (tmp_path / WORDS).write_bytes(b"damaged")
-    with pytest.raises(EncoderError):
-        Terms.read(tmp_path, pieces=False, encoder="", words=True)
-
-
-def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
-    mine = _explanations()
-    mine.save(tmp_path)
-    read = Explanations.read(tmp_path, encoder="tiny")
-    assert read.keys == mine.keys
     for part in ("vectors", "question", "fact"):
-        np.testing.assert_array_equal(getattr(read, part), getattr(mine, part))
+        np.testing.assert_array_equal(getattr(read.explanations, part), getattr(mine, part))
     assert "a b" not in (tmp_path / EXPLANATIONS).read_text(encoding="latin-1")
 
     Explanations("tiny", mine.vectors[:1], mine.question, mine.fact, mine.keys).save(tmp_path)
-    with pytest.raises(EncoderError):
-        Explanations.read(tmp_path, encoder="tiny")
+    (tmp_path / WORDS).write_bytes(b"damaged")
+    for encoder, words_too in (("tiny", False), ("", True)):
+        with pytest.raises(EncoderError):
+            Terms.read(tmp_path, pieces=False, encoder=encoder, words=words_too)
 
 
 def test_similarity_by_hand() -> None:
