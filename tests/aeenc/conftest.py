@@ -13,14 +13,14 @@ from entail.data.records import Corpus, ExplanationTree
 Trees = tuple[ExplanationTree, ...]
 
 
+SMALL = {"base": "tiny", "rank": 4, "epochs": 4, "batch_size": 8, "learning_rate": 0.01, "precision": "fp32"}
+"""Settings of a training that takes a second."""
+
+
 def small(**changes: Any) -> AeencConfig:
-    """Return settings of a training of gold triplets that takes a second."""
-    settings = {
-        **{"base": "tiny", "rank": 4, "epochs": 4, "batch_size": 8, "k": 8, "learning_rate": 0.01},
-        **{"margin": 0.3, "contrastive_margin": 0.9, "temperature": 0.2, "precision": "fp32"},
-        **{"gold": True, "live_k": 0, "reduction": "mean", "alpha": 0.0},
-    }
-    return AeencConfig(**{**settings, **changes})
+    """Return settings of such a training of gold triplets."""
+    losses = {"margin": 0.3, "contrastive_margin": 0.9, "temperature": 0.2, "reduction": "mean", "alpha": 0.0}
+    return AeencConfig(**{**SMALL, **losses, "gold": True, "live_k": 0, "k": 8, **changes})
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.aeenc.bias import SimilarityBias, bias
-from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
-from entail.data.text import premise_key
+from entail.data.records import Corpus
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.evaluation.retrieval.premises import evaluate_premises
-from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.protocol import Floats, Manifest
 from entail.statistics.ranking import summary
+from tests.evaluation.conftest import make_tree
 
 H, M = "the sun is a star near earth", "the sun is a star"
 A, B, C = "the sun makes light", "what makes light is a star", "the sun is near earth"
@@ -39,30 +39,11 @@ class ScoredIndex:
         scores = np.zeros((len(queries), len(self.corpus)), dtype=np.float32)
         for row, query in zip(scores, queries, strict=True):
             for text, value in self.told.get(query, {}).items():
-                row[self.corpus.positions[premise_key(text)]] = value
+                row[self.corpus.position(text)] = value
         return scores
 
-    def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        raise AssertionError("labels and cosines come from the same scores")
 
-
-def tree(steps: Sequence[tuple[Sequence[str], str]], *, distractors: Sequence[str] = ()) -> ExplanationTree:
-    """Make a tree of (premises, conclusion); the last conclusion is the hypothesis."""
-    *inner, hypothesis = [conclusion for _, conclusion in steps]
-    ids = {hypothesis: HYPOTHESIS} | {text: f"int{i}" for i, text in enumerate(inner, 1)}
-    leaves = [p for premises, _ in steps for p in premises if p not in ids]
-    ids |= {text: f"sent{i}" for i, text in enumerate([*dict.fromkeys(leaves), *distractors], 1)}
-    return ExplanationTree(
-        id="t",
-        hypothesis=hypothesis,
-        sentences={name: text for text, name in ids.items() if name.startswith("sent")},
-        intermediates={name: text for text, name in ids.items() if name.startswith("int")},
-        steps=tuple(Step(tuple(ids[p] for p in premises), ids[c]) for premises, c in steps),
-        distractors=tuple(ids[text] for text in distractors),
-    )
-
-
-SUN = tree([([A, B], M), ([M, C], H)], distractors=[FILLERS[0]])
+SUN = make_tree(H, [([A, B], M), ([M, C], H)], distractors=[FILLERS[0]])
 
 # H finds itself, M (gold) and a distractor of its tree; C is lost. M finds itself, C (its tree's, not its own
 # child) and A (gold); B is lost.
@@ -101,9 +82,8 @@ def test_groups_and_cosines_by_hand() -> None:
     assert (overlap.retriever, tuned.letter, tuned.retriever) == (None, "c", "tuned")
     assert labelling.quartiles["FN"] == pytest.approx((0.225, 0.25, 0.275))
 
-
-def test_a_gold_child_that_is_the_query_is_gold() -> None:
-    itself = tree([([A, " " + H], H)])
+    # A gold child that is the query is gold.
+    itself = make_tree(H, [([A, " " + H], H)])
     report = bias(CORPUS, [itself], [ScoredIndex("base", {H: {H: 1, A: 0.5}})], k=2)
     assert labelled(report) == {(H, H): "TP", (H, A): "TP"}
 
@@ -113,7 +93,8 @@ def test_labels_agree_with_the_evaluation(seed: int, k: int) -> None:
     draw = np.random.default_rng(seed)
     texts = CORPUS.texts
     scores = {q: dict(zip(texts, draw.integers(0, 5, len(texts)) / 4, strict=True)) for q in texts}
-    trees = [SUN, tree([([FILLERS[0], A, "not there"], FILLERS[1]), ([FILLERS[1], M], FILLERS[2])])]
+    steps = [([FILLERS[0], A, "not there"], FILLERS[1]), ([FILLERS[1], M], FILLERS[2])]
+    trees = [SUN, make_tree(FILLERS[2], steps)]
     index = ScoredIndex("random", scores)
     report, evaluation = bias(CORPUS, trees, [index], k=k), evaluate_premises(CORPUS, trees, index)
     counts = report.counts
@@ -125,18 +106,10 @@ def test_labels_agree_with_the_evaluation(seed: int, k: int) -> None:
 
 
 def test_indexes_that_cannot_be_measured_are_refused() -> None:
-    with pytest.raises(RetrievalError):
-        bias(CORPUS, [SUN], [])
-    with pytest.raises(RetrievalError):
-        bias(CORPUS, [SUN], [BASE, ScoredIndex("tfidf", {}, metric="tfidf_cosine")])
+    broken = ScoredIndex("broken", {H: {A: float("nan")}})
+    unlike = ScoredIndex("tfidf", {}, metric="tfidf_cosine")
+    for indexes in ([], [BASE, unlike], [broken, BASE], [BASE, broken]):
+        with pytest.raises(RetrievalError):
+            bias(CORPUS, [SUN], indexes)
     with pytest.raises(ManifestMismatchError):
         bias(CORPUS, [SUN], [BASE, ScoredIndex("other", {}, corpus=Corpus.of("small", [A, B]))])
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_cosines_that_are_no_numbers_are_refused(place: int) -> None:
-    broken = ScoredIndex("broken", {H: {A: float("nan")}})
-    indexes = [BASE, BASE]
-    indexes[place] = broken
-    with pytest.raises(RetrievalError):
-        bias(CORPUS, [SUN], indexes)

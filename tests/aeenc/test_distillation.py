@@ -1,22 +1,20 @@
 """Distillation from encoders, and training from an initial adapter."""
 
-import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from lab.adapters.aeenc import vary
 
-from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus
 from entail.data.text import premise_key
-from entail.encoders.card import read_training_queries
+from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import TrainingError
@@ -25,43 +23,19 @@ from entail.index.dense import DenseIndex
 from entail.training.distillation import DistillationTask, Teaching, teach
 from entail.training.loop.batches import BatchTask
 from entail.training.method import Run
-
-Trees = tuple[ExplanationTree, ...]
-
-
-def config(**changes: Any) -> AeencConfig:
-    settings = {
-        **{"base": "tiny", "rank": 4, "epochs": 4, "batch_size": 8, "learning_rate": 0.01},
-        **{"precision": "fp32", "gold": True, "live_k": 0, "reduction": "mean", "margin": 0.3, "alpha": 0.0},
-    }
-    return AeencConfig(**{**settings, **changes})
+from tests.aeenc.conftest import Trees, small
 
 
-@pytest.fixture(scope="module")
-def teachers(
-    tiny_models: Path, facts: Corpus, trees: Trees, tmp_path_factory: pytest.TempPathFactory
-) -> list[Path]:
-    folder = tmp_path_factory.mktemp("teachers")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENTAIL_MODELS_DIR", str(tiny_models))
-        patch.setenv("ENTAIL_DATA_DIR", str(folder / "data"))
-        patch.setenv("ENTAIL_DEVICE", "cpu")
-        for seed in (1, 2):
-            settings = config(seed=seed, loss="softmax", epochs=8)
-            train_aeenc(facts, settings, trees=trees, run=Run(out=folder / f"teacher{seed}"))
-    return [folder / "teacher1", folder / "teacher2"]
-
-
-def apart(encoder: Path, teaching: Teaching) -> float:
-    vectors = BiEncoder(encoder).encode_queries(teaching.sentences)
+def apart(encoder: Path, teaching: Teaching, *, side: str = "encode_queries") -> float:
+    vectors = getattr(BiEncoder(encoder), side)(teaching.sentences)
     return float(1 - (vectors * teaching.vectors).sum(axis=1).mean())
 
 
-def test_teachers_speak_as_their_mean(home: Path, teachers: list[Path]) -> None:
-    teaching = teach(teachers, ["ba be", "bi  bo", "ba be"])
+def test_teachers_speak_as_their_mean(home: Path) -> None:
+    teaching = teach(["tiny", "other"], ["ba be", "bi  bo", "ba be"])
     assert teaching.sentences == ("ba be", "bi bo")
-    assert teaching.teachers == ("teacher1", "teacher2")
-    first, second = (BiEncoder(teacher).encode_queries(["ba be", "bi bo"]) for teacher in teachers)
+    assert teaching.teachers == ("tiny", "other")
+    first, second = (BiEncoder(teacher).encode_queries(["ba be", "bi bo"]) for teacher in teaching.teachers)
     expected = (first + second) / np.linalg.norm(first + second, axis=1, keepdims=True)
     np.testing.assert_allclose(teaching.vectors, expected, atol=1e-6)
     assert teaching.without({"ba be"}).sentences == ("bi bo",)
@@ -83,33 +57,28 @@ def test_sentences_near_others_are_made_of_their_words() -> None:
     assert vary(["ice"], count=9, seed=0) == ()
 
 
-def test_a_student_comes_nearer_to_its_teachers(
-    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+def test_a_student_comes_nearer_to_its_teacher(
+    trained: Callable[..., Path], home: Path, facts: Corpus, trees: Trees
 ) -> None:
-    teaching = teach(teachers, facts.texts)
+    teaching = teach([trained("teacher")], facts.texts)
     alone, taught = home / "alone", home / "taught"
-    train_aeenc(facts, config(epochs=12), trees=trees, run=Run(out=alone))
-    settings = config(epochs=12, distil=30.0, sentences=8)
+    train_aeenc(facts, small(epochs=12), trees=trees, run=Run(out=alone))
+    settings = small(epochs=12, distil=30.0, sentences=8)
     train_aeenc(facts, settings, trees=trees, teaching=teaching, run=Run(out=taught))
     assert apart(taught, teaching) < 0.5 * apart(alone, teaching)
+    trained_on = (read_json(taught / "entail.json") or {})["trained_on"]
     queries = {parent for tree in trees for parent, _ in tree.pairs}
-    record = read_json(taught / "entail.json") or {}
-    assert record["trained_on"]["teachers"] == ["teacher1", "teacher2"]
-    assert record["trained_on"]["sentences"] == len(set(teaching.sentences) - queries)
+    assert trained_on["teachers"] == ["teacher"]
+    assert trained_on["sentences"] == len(set(teaching.sentences) - queries)
 
 
 def test_sentences_are_dealt_anew_each_epoch() -> None:
-    class Tower:
-        dimension, device = 2, "cpu"
-
-        def lengths(self, texts: tuple[str, ...]) -> list[int]:
-            return [len(text) for text in texts]
-
     class Task(BatchTask):
         evaluate = None
 
     teaching = Teaching(tuple("abcd"), np.ones((4, 2), dtype=np.float32), ("t",))
-    both: Any = (Task(config(batch_size=2), [1] * 6), teaching, Tower())
+    tower = SimpleNamespace(dimension=2, device="cpu", lengths=lambda texts: [len(text) for text in texts])
+    both: Any = (Task(small(batch_size=2), [1] * 6), teaching, tower)
     distilling = DistillationTask(*both, weight=1.0, sentences=2, seed=0)
     dealt = distilling.batches(0)
     assert len(dealt) == 3
@@ -119,30 +88,24 @@ def test_sentences_are_dealt_anew_each_epoch() -> None:
 
 
 def test_a_continued_training_keeps_the_record_of_what_was_learnt_before(
-    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+    trained: Callable[..., Path], home: Path, facts: Corpus
 ) -> None:
-    judged = Judgements.of_pairs(
-        [JudgedPair("bo ba", facts.texts[0], True), JudgedPair("bo ba", facts.texts[1], False)]
-    )
-    settings = config(epochs=1, initial=str(home / "start"), rank=64, learning_rate=3e-5)
-    about = read_json(teachers[0] / "entail.json")
-    about["trained_on"]["data"] = ["entailment_bank"]
-    start = shutil.copytree(teachers[0], home / "start")
-    (start / "entail.json").write_text(json.dumps(about), encoding="utf-8")
-    training = train_aeenc(
-        facts, settings, judgements=judged, run=Run(out=home / "further", data=["team_decisions"])
-    )
+    start = trained("start")
+    write_training_queries(start, ["before"])
+    judged = Judgements.of_pairs(JudgedPair("bo ba", facts.texts[at], at == 0) for at in (0, 1))
+    settings = small(epochs=1, initial=str(start), learning_rate=3e-5)
+    run = Run(out=home / "further", data=["team_decisions"])
+    training = train_aeenc(facts, settings, judgements=judged, run=run)
     assert training.data == ("entailment_bank", "team_decisions")
-    learnt = read_training_queries(home / "further")
-    assert learnt == read_training_queries(teachers[0]) | {premise_key("bo ba")}
+    assert read_training_queries(home / "further") == {"before", premise_key("bo ba")}
 
 
 def test_queries_of_two_towers_are_trained_further_over_the_same_index(
     trained: Callable[..., Path], home: Path, facts: Corpus, trees: Trees
 ) -> None:
     start = trained("start", towers="dual")
-    learning = config(initial=str(start), rank=8)
-    training = train_aeenc(facts, learning, trees=trees, dev=trees, run=Run(out=home / "further"))
+    settings = small(initial=str(start), rank=8)
+    training = train_aeenc(facts, settings, trees=trees, dev=trees, run=Run(out=home / "further"))
     before, after = BiEncoder(start), BiEncoder(home / "further")
     assert after.entry.towers == "dual"
     assert after.premise_revision == before.premise_revision != after.revision
@@ -163,7 +126,7 @@ def test_each_tower_starts_at_its_own(
 ) -> None:
     start = trained("start", towers=towers)
     unchanged = {"learning_rate": 1e-12, "epochs": 1, "dropout": 0.0}
-    still = config(initial=str(start), towers="dual", rounds=1, rank=8, **unchanged)
+    still = small(initial=str(start), towers="dual", rounds=1, rank=8, **unchanged)
     train_aeenc(facts, still, trees=trees, run=Run(out=home / "still"))
     before, after = BiEncoder(start), BiEncoder(home / "still")
     for side in ("encode_queries", "encode_premises"):
@@ -173,23 +136,14 @@ def test_each_tower_starts_at_its_own(
 
 def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Corpus, trees: Trees) -> None:
     teaching = teach(["tiny"], [f"ba {fact}" for fact in facts.texts])
-    settings = config(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax")
-    train_aeenc(facts, settings, trees=trees, run=Run(out=home / "free"))
-    held_settings = replace(settings, distil=60.0, sentences=8)
-    train_aeenc(facts, held_settings, trees=trees, premise_teaching=teaching, run=Run(out=home / "held"))
-
-    def moved(name: str) -> float:
-        vectors = BiEncoder(home / name).encode_premises(teaching.sentences)
-        return float(1 - (vectors * teaching.vectors).sum(axis=1).mean())
-
-    assert moved("held") < 0.5 * moved("free")
-    trained_on = (read_json(home / "held" / "entail.json") or {})["trained_on"]
+    free, tied = home / "free", home / "tied"
+    settings = small(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax")
+    train_aeenc(facts, settings, trees=trees, run=Run(out=free))
+    settings = replace(settings, distil=60.0, sentences=8)
+    train_aeenc(facts, settings, trees=trees, premise_teaching=teaching, run=Run(out=tied))
+    moved, left = (apart(encoder, teaching, side="encode_premises") for encoder in (free, tied))
+    assert left < 0.5 * moved
+    trained_on = (read_json(tied / "entail.json") or {})["trained_on"]
     assert (trained_on["sentences"], trained_on["teachers"]) == (len(teaching.sentences), ["tiny"])
     with pytest.raises(TrainingError, match="towers=dual"):
-        train_aeenc(
-            facts,
-            replace(held_settings, towers="single"),
-            trees=trees,
-            premise_teaching=teaching,
-            run=Run(out=home / "no"),
-        )
+        train_aeenc(facts, replace(settings, towers="single"), trees=trees, premise_teaching=teaching)

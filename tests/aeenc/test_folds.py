@@ -39,10 +39,7 @@ def test_each_half_is_trained_on_once_and_measured_once() -> None:
     (trained, rest), _ = halves
     assert (trained.dev, trained.original, rest.judgements) == ((), FACTS, None)
     assert decision_halves(rest) == decision_halves(replace(decided, dev=rest.dev)) == ()
-
-
-def test_too_few_sentences_are_not_split() -> None:
-    for count in (FEW - 1, FEW):
+    for count in (FEW - 1, FEW):  # too few sentences are not split
         few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(count)))
         assert len(decision_halves(few)) == (2 if count == FEW else 0)
 

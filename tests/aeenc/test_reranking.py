@@ -10,7 +10,7 @@ from entail.aeenc.config import RerankerConfig
 from entail.aeenc.pairs import gold_pairs, judged_pairs
 from entail.aeenc.reranking.training import RerankTask, query_lists, train_reranker
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.data.records import Corpus, gold_children
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.training_queries import training_queries_of
@@ -20,21 +20,11 @@ from entail.index.factory import rerank
 from entail.index.lexical import Bm25Index
 from entail.training.adapters.tower import CrossTower, Lora
 from entail.training.method import Run
+from tests.aeenc.conftest import SMALL, Trees
 
-Trees = tuple[ExplanationTree, ...]
 CONFIG = RerankerConfig(
-    base="tiny",
-    retriever="bm25",
-    rank=8,
-    epochs=20,
-    batch_size=8,
-    nearest=40,
-    max_length=32,
-    dropout=0.0,
-    learning_rate=0.01,
-    precision="fp32",
-    weight=30.0,
-    depth=40,
+    **{**SMALL, "rank": 8, "epochs": 20, "dropout": 0.0, "max_length": 32},
+    **{"retriever": "bm25", "nearest": 40, "weight": 30.0, "depth": 40},
 )
 
 
@@ -56,7 +46,7 @@ def test_what_equals_a_positive_but_for_capitals_is_no_negative() -> None:
     assert [corpus.texts[at] for at in query_list.negatives] == ["ice is wet"]
 
 
-def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
+def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus, home: Path) -> None:
     verdicts = [
         JudgedPair("ba be", facts.texts[0], True),
         JudgedPair("ba be", facts.texts[1], False),
@@ -64,11 +54,10 @@ def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
     ]
     pairs = judged_pairs(facts, Judgements.of_pairs(verdicts))
     (query_list,) = query_lists(facts, pairs, Bm25Index(facts), nearest=10, closed=False)
-    assert (query_list.query, query_list.positives.tolist(), query_list.negatives.tolist()) == (
-        "ba be",
-        [0],
-        [1],
-    )
+    judged = query_list.query, query_list.positives.tolist(), query_list.negatives.tolist()
+    assert judged == ("ba be", [0], [1])
+    with pytest.raises(TrainingError, match="none with both"):
+        train_reranker(facts, CONFIG, Bm25Index(facts), judgements=Judgements.of_pairs(verdicts[:1]))
 
 
 def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
@@ -94,9 +83,8 @@ def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
 def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, trees: Trees, home: Path) -> None:
     index = Bm25Index(facts)
     out = home / "reader"
-    done = train_reranker(
-        facts, CONFIG, index, trees=trees, dev=trees, run=Run(data=["entailment_bank"], out=out)
-    )
+    run = Run(data=["entailment_bank"], out=out)
+    done = train_reranker(facts, CONFIG, index, trees=trees, dev=trees, run=run)
     assert done.fitted.best is not None
     best = done.fitted.best.figures["query_excluded.MAP"]
     assert best > evaluate_premises(facts, trees, index).figures()["query_excluded"]["MAP"] + 0.05
@@ -108,9 +96,3 @@ def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, tree
     assert again["query_excluded"]["MAP"] == pytest.approx(best, abs=0.03)  # fp16 on disk
     queries = list(gold_children(trees))
     assert training_queries_of("bm25+reader", [*queries, "new"]) == frozenset(queries)
-
-
-def test_nothing_to_tell_apart_is_refused(facts: Corpus, home: Path) -> None:
-    judgements = Judgements.of_pairs([JudgedPair("ba be", facts.texts[0], True)])
-    with pytest.raises(TrainingError, match="none with both"):
-        train_reranker(facts, CONFIG, Bm25Index(facts), judgements=judgements)
