@@ -87,6 +87,10 @@ def test_scores_depend_neither_on_batches_nor_on_the_cache(tower: BiEncoderTower
     np.testing.assert_allclose(alone, whole, atol=1e-5)
     assert len(scorer._candidates) == min(cached, len(set(CANDIDATES)))
     assert scorer.score([]).shape == (0,)
+    for vector in scorer._candidates._vectors.values():
+        vector.zero_()
+    changed = np.abs(scorer.score(PAIRS) - whole).max() > 1e-3
+    assert changed == (cached > 0), "a known candidate is not read again"
 
 
 def _scorer(tower: BiEncoderTower, **options: Any) -> BiEncoderScorer:
