@@ -158,8 +158,7 @@ def test_figures_by_hand() -> None:
     unknown = answer_figures(answers[3:], questions[3:])
     assert (unknown["exact_match"], unknown["f1"], unknown["interval"]) == (None, None, None)
 
-
-def test_the_best_of_all_accepted_answers_counts() -> None:
+    # The best of all accepted answers counts.
     assert exact_match("Denver Broncos", ["Broncos", "The Denver Broncos."]) == 1
     assert exact_match("U.S.A.", ["usa"]) == 1
     assert f1("Denver Broncos", ["Carolina", "Broncos"]) == pytest.approx(2 / 3)

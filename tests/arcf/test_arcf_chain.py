@@ -72,6 +72,9 @@ def test_it_does_not_stop_before_it_may_nor_goes_on_after() -> None:
     assert [step.stop_score for step in endless.steps] == [None] * 5
     short = built(length=2)
     assert (short.facts, short.stopped) == ((0, 2), "length")
+    # It waits for a step that is not there yet.
+    waiting = follow(lambda facts: lines(facts) if len(facts) < 2 else None, Search(length=4, least=2))
+    assert (waiting.facts, waiting.stopped, len(waiting.steps)) == ((0, 1), None, 2)
     for wrong in ({"length": 0}, {"least": -1}):
         with pytest.raises(SettingsError):
             Search(**wrong)
@@ -95,11 +98,6 @@ def lines(facts: tuple[int, ...]) -> Step:
 def test_what_a_user_chose_comes_first(premises: Any, facts: Any, by_hand: int, stopped: str) -> None:
     chain = follow(lines, Search(length=4, least=2), premises=premises)
     assert (chain.facts, chain.by_hand, chain.stopped) == (facts, by_hand, stopped)
-
-
-def test_it_waits_for_a_step() -> None:
-    chain = follow(lambda facts: lines(facts) if len(facts) < 2 else None, Search(length=4, least=2))
-    assert (chain.facts, chain.stopped, len(chain.steps)) == ((0, 1), None, 2)
 
 
 def test_words_shared_with_what_was_chosen_lead_on() -> None:
