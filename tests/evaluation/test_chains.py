@@ -45,8 +45,7 @@ def test_average_precision_of_the_shared_task() -> None:
     backwards = evaluate_chains([ONE], FACTS, [IN_ORDER[::-1]])
     assert backwards.map == pytest.approx((1 / 4 + 2 / 5 + 3 / 6) / 3)
 
-
-def test_what_is_left_out_of_a_ranking() -> None:
+    # What is left out of a ranking is not ranked at all.
     short = np.array([1, 2])
     assert evaluate_chains([ONE], FACTS, [short]).map == 0.0
     for unranked, ranking in ((BLIND, short), (ONE, np.array([1, 1]))):

@@ -114,14 +114,14 @@ def test_the_parts_of_a_split_and_no_other_file_are_fetched_and_joined_in_order(
     assert reading.source == "stanfordnlp/snli"
 
 
-def test_dev_is_validation_where_there_is_one(hub: Hub) -> None:
+def test_dev_is_validation_and_code_is_read_as_it_was_converted(hub: Hub) -> None:
     assert load_nli("snli", split="dev").pairs[0].premise == "v"
     assert load_nli("multi_nli", split="validation_mismatched").pairs[0].premise == "mm"
     with pytest.raises(SettingsError, match="train, validation_matched, validation_mismatched"):
         load_nli("nyu-mll/multi_nli", split="dev")
 
-
-def test_a_data_set_that_is_code_is_read_as_the_hub_converted_it(hub: Hub) -> None:
+    # A data set that is code is read as the Hub converted it.
+    hub.fetched.clear()
     reading = load_nli("sick")
     assert [pair.bilateral for pair in reading.pairs] == [True, False]
     assert hub.fetched == {"default/test/0000.parquet"}

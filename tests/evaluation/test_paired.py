@@ -18,10 +18,6 @@ def measured(encoder: str, values: list[float], weights: tuple[float, ...] = (1,
 LOW, HIGH = [0.1, 0.2, 0.1, 0.2], [0.5, 0.7, 0.5, 0.7]
 
 
-def test_figures_are_weighted_means() -> None:
-    assert measured("x", [1, 0, 0, 0], (3, 1, 0, 0)).figures() == {"MAP": 0.25, "Hit": 0.75}
-
-
 @pytest.mark.parametrize(
     ("active", "candidate", "verdict"),
     [
@@ -41,7 +37,8 @@ def test_the_interval_decides(active: list[float], candidate: list[float], verdi
     assert PairedComparison.from_json(json.loads(json.dumps(comparison.to_json()))) == comparison
 
 
-def test_only_the_same_queries_and_measures_are_compared() -> None:
+def test_figures_are_weighted_means_and_only_the_same_queries_and_measures_are_compared() -> None:
+    assert measured("x", [1, 0, 0, 0], (3, 1, 0, 0)).figures() == {"MAP": 0.25, "Hit": 0.75}
     old, new = measured("old", LOW), measured("new", HIGH)
     other = replace(new, queries=("a", "b", "c", "e"))
     for unlike in (other, replace(new, values={"MAP": new.values["MAP"]})):
