@@ -128,11 +128,8 @@ def test_dev_is_validation_and_code_is_read_as_it_was_converted(hub: Hub) -> Non
 
 
 def test_of_several_splits_or_configurations_one_has_to_be_named(hub: Hub) -> None:
-    for name, part in (
-        ("stanfordnlp/snli", "train, validation"),
-        ("me/mine", "other, pairs"),
-        ("me/mine:no", "other, pairs"),
-    ):
+    parts = {"stanfordnlp/snli": "train, validation", "me/mine": "other, pairs", "me/mine:no": "other, pairs"}
+    for name, part in parts.items():
         with pytest.raises(SettingsError, match=part):
             load_nli(name)
     assert not hub.fetched

@@ -158,18 +158,9 @@ def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Example
         train_dpr(examples, further, dev=examples, run=Run(out=tiny_home / "mine"))
 
 
-def test_a_base_without_a_masked_form_is_refused(tiny_home: Path) -> None:
+def test_pairs_that_do_not_fit_and_a_base_without_a_masked_form_are_refused(tiny_home: Path) -> None:
     from transformers import AutoTokenizer, CLIPTextConfig, CLIPTextModel
 
-    sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 16, "intermediate_size": 32}
-    config = CLIPTextConfig(**sizes, num_attention_heads=2, num_hidden_layers=1, max_position_embeddings=32)
-    CLIPTextModel(config).save_pretrained(tiny_home / "clip")
-    AutoTokenizer.from_pretrained(tiny_home / "tiny").save_pretrained(tiny_home / "clip")
-    with pytest.raises(TrainingError):
-        train_tuning(pairs(4), replace(TUNING, base="clip", tuning="full"))
-
-
-def test_pairs_that_do_not_fit(tiny_home: Path) -> None:
     long = EntailedPair("ba", " ".join(["be"] * 40))
     with pytest.raises(TrainingError):
         train_tuning([long], TUNING)
@@ -177,6 +168,13 @@ def test_pairs_that_do_not_fit(tiny_home: Path) -> None:
     config = replace(TUNING, warmup_steps=100, max_length=12, epochs=1, beta=1e-9)
     done = train_tuning([long, *pairs(4)], config)
     assert done.counts == {"pairs": 4, "too_long": 1, "premises_cut": 4, "steps": 1}
+
+    sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 16, "intermediate_size": 32}
+    clip = CLIPTextConfig(**sizes, num_attention_heads=2, num_hidden_layers=1, max_position_embeddings=32)
+    CLIPTextModel(clip).save_pretrained(tiny_home / "clip")
+    AutoTokenizer.from_pretrained(tiny_home / "tiny").save_pretrained(tiny_home / "clip")
+    with pytest.raises(TrainingError):
+        train_tuning(pairs(4), replace(TUNING, base="clip", tuning="full"))
 
 
 def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: PassageStore) -> None:
