@@ -1,4 +1,4 @@
-"""Dense search is exact, checks its vectors, and encodes only unknown queries."""
+"""Dense search is exact, checks its vectors, and encodes only unknown queries; ranks of equal scores."""
 
 from typing import Any
 
@@ -12,31 +12,15 @@ from entail.data.records import Corpus
 from entail.errors import RetrievalError
 from entail.index.dense import DenseIndex
 from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.ranking import checked_queries, top_k
+from tests.index.conftest import CountingEncoder
 
 TEXTS = [f"fact number {i}" for i in range(60)]
 CORPUS = Corpus.of("facts", TEXTS)
 
 
-def _index(encoder: Any, corpus: Corpus = CORPUS) -> DenseIndex:
-    vectors = np.stack([encoder.vector(text) for text in corpus.texts])
-    return DenseIndex(encoder, corpus, vectors)
-
-
-def _of(vectors: list[list[float]]) -> DenseIndex:
-    """Return an index over given vectors, with an encoder that cannot encode."""
-
-    class Silent:
-        name, revision, symmetric = "silent", "silent@1", False
-        premise_revision = revision
-        dimension = len(vectors[0])
-
-        def encode_queries(self, texts: object, **_: object) -> Any:
-            raise AssertionError("asked to encode")
-
-        encode_premises = encode_queries
-
-    corpus = Corpus.of("given", [f"p{i}" for i in range(len(vectors))])
-    return DenseIndex(Silent(), corpus, np.array(vectors, dtype=np.float32))
+def _index(encoder: Any) -> DenseIndex:
+    return DenseIndex(encoder, CORPUS, np.stack([encoder.vector(text) for text in TEXTS]))
 
 
 def test_the_best_come_first_with_their_cosines(encoder: Any) -> None:
@@ -47,6 +31,7 @@ def test_the_best_come_first_with_their_cosines(encoder: Any) -> None:
     assert hits.positions.tolist() == expected.tolist()
     np.testing.assert_allclose(hits.scores, np.take_along_axis(cosines, expected, axis=1), atol=1e-6)
     np.testing.assert_allclose(index.scores(queries), cosines, atol=1e-6)
+    assert encoder.queries == queries  # once
     assert isinstance(index, PremiseIndex)
     assert index.manifest == Manifest("stub@1", 16, "inner_product", 60, CORPUS.hash)
     assert index.name == "stub"
@@ -57,7 +42,8 @@ def test_the_best_come_first_with_their_cosines(encoder: Any) -> None:
     st.integers(1, 30),
 )
 def test_search_is_a_stable_sort_of_the_scores(vectors: np.ndarray, k: int) -> None:
-    index = _of(vectors.tolist())
+    corpus = Corpus.of("points", [f"p{number}" for number in range(len(vectors))])
+    index = DenseIndex(CountingEncoder(dimension=3), corpus, vectors.astype(np.float32))
     queries = np.array([[1, 2, -1], [0, 0, 0], [1, 1, 1]], dtype=np.float32)
     scores = queries @ vectors.astype(np.float32).T
     hits = index.search_vectors(queries, k=k)
@@ -90,13 +76,6 @@ def test_a_premise_as_query_needs_no_encoder_if_the_towers_are_one(
     np.testing.assert_array_equal(vector, asymmetric_encoder.vector("query: fact number 7"))
 
 
-def test_a_query_is_encoded_once(encoder: Any) -> None:
-    index = _index(encoder)
-    for k in (1, 5):
-        index.search(["a query"], k=k)
-    assert encoder.queries == ["a query"]
-
-
 def test_vectors_that_are_not_finite_are_refused(encoder: Any) -> None:
     vectors = np.ones((60, 16), dtype=np.float32)
     index = DenseIndex(encoder, CORPUS, vectors)
@@ -107,3 +86,20 @@ def test_vectors_that_are_not_finite_are_refused(encoder: Any) -> None:
         DenseIndex(encoder, CORPUS, vectors)
     with pytest.raises(RetrievalError):
         index.search_vectors(vectors[3:4], k=1)
+
+
+@given(
+    arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 30)), elements=st.sampled_from([0, 1, 2])),
+    st.integers(1, 40),
+)
+def test_top_k_is_a_stable_sort_cut_at_k(scores: np.ndarray, k: int) -> None:
+    hits = top_k(scores, k)
+    assert hits.positions.tolist() == np.argsort(-scores, axis=1, kind="stable")[:, :k].tolist()
+    assert hits.scores.tolist() == (-np.sort(-scores, axis=1)[:, :k]).tolist()
+
+
+def test_an_empty_query_is_named_by_its_number() -> None:
+    with pytest.raises(RetrievalError, match="query 2 of 3"):
+        checked_queries(["ice", " \n", "fire"])
+    with pytest.raises(TypeError, match="list of queries"):
+        checked_queries("ice")

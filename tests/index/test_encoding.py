@@ -17,23 +17,18 @@ from entail.index.encoding.encoding import Encoding, encode_corpus
 from entail.index.store import VectorStore
 from entail.index.vectors import premise_vectors, unit
 from entail.progress import Progress
-
-WORDS = [a + b for a in "bdfglmnprst" for b in "aeiou"]
+from tests.conftest import SYLLABLES
 
 
 def corpus_of(count: int) -> Corpus:
     random = np.random.default_rng(4)
-    texts = (" ".join(random.choice(WORDS, size=6)) + f" {at}" for at in range(count))
+    texts = (" ".join(random.choice(SYLLABLES, size=6)) + f" {at}" for at in range(count))
     return Corpus.of("facts", texts)
-
-
-def opened(done: Encoding) -> VectorStore:
-    return VectorStore(done.folder, revision=done.revision, dimension=16, metric="inner_product")
 
 
 def assert_whole(done: Encoding, corpus: Corpus, expected: Any) -> None:
     """Check that each premise has its row, and one alone."""
-    store = opened(done)
+    store = VectorStore(done.folder, revision=done.revision, dimension=16, metric="inner_product")
     rows = store.read(corpus.numbers)
     assert rows is not None
     np.testing.assert_allclose(unit(rows), expected, atol=2e-3)
@@ -51,21 +46,16 @@ def expected_of(corpus: Corpus) -> Any:
     return premise_vectors(corpus, BiEncoder("tiny", device="cpu"), cache_dir=None)
 
 
-def test_what_a_store_lacks_is_encoded(store: Path) -> None:
+def test_what_a_store_lacks_is_encoded_and_an_index_reads_it(store: Path) -> None:
     corpus = corpus_of(300)
     first = encode_corpus(Corpus.of("part", corpus.texts[:100]), "tiny", store=store)
     done = encode_corpus(corpus, "tiny", store=store)
     again = encode_corpus(corpus, "tiny", store=store)
     assert [first.encoded, done.encoded, again.encoded] == [100, 200, 0]
     assert_whole(done, corpus, expected_of(corpus))
-
-
-def test_an_index_of_this_installation_reads_the_store(store: Path) -> None:
-    corpus = corpus_of(50)
-    encode_corpus(corpus, "tiny", store=store)
     encoder = BiEncoder("tiny", device="cpu")
     encoder.encode_premises = None  # type: ignore[method-assign,assignment]  # must not run
-    assert premise_vectors(corpus, encoder, cache_dir=store).shape == (50, 16)
+    assert premise_vectors(corpus, encoder, cache_dir=store).shape == (300, 16)
 
 
 def test_an_encoding_that_fails_goes_on_where_it_was(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,15 +72,6 @@ def test_an_encoding_that_fails_goes_on_where_it_was(store: Path, monkeypatch: p
     assert_whole(done, corpus, expected_of(corpus))
 
 
-def test_a_half_written_segment_is_encoded_again(store: Path) -> None:
-    corpus = corpus_of(100)
-    done = encode_corpus(corpus, "tiny", store=store)
-    rows = next(done.folder.glob("*.rows.npy"))
-    rows.write_bytes(rows.read_bytes()[:-500])
-    assert encode_corpus(corpus, "tiny", store=store).encoded == 100
-    assert opened(done).read(corpus.numbers) is not None
-
-
 def test_gaussians_are_encoded_too(gaussian: str, tmp_path: Path) -> None:
     done = encode_corpus(corpus_of(20), gaussian, store=tmp_path / "store")
     assert done.encoded == 20
@@ -101,11 +82,6 @@ def test_a_store_that_cannot_be_written_is_named(store: Path) -> None:
     store.write_text("a file", encoding="utf-8")
     with pytest.raises(EncoderError, match="store"):
         encode_corpus(corpus_of(10), "tiny", store=store)
-
-
-def test_workers_need_a_cluster(store: Path) -> None:
-    with pytest.raises(SettingsError):
-        encode_corpus(corpus_of(10), "tiny", store=store, workers=2)
 
 
 def test_without_ray_the_error_says_what_to_install(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def test_the_engine_is_the_one_of_the_environment(monkeypatch: pytest.MonkeyPatc
         engine_of(narrow)
     assert engine_of(narrow, exact=True) is load_engine("flat")
     monkeypatch.setenv("ENTAIL_INDEX", "gold")
-    with pytest.raises(RetrievalError, match="ENTAIL_INDEX"):
+    with pytest.raises(RetrievalError, match=r"ENTAIL_INDEX.*flat"):
         engine_of(_premises(VECTORS))
 
 
@@ -81,12 +81,6 @@ def test_versions_are_aligned_by_number(old: list[int], new: list[int]) -> None:
         assert [old[source] for source in sources if source >= 0] == [n for n in new if n in old]
 
 
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    return tmp_path / "data"
-
-
 @pytest.mark.parametrize("name", ["flat", "panorama", "ivf"])
 def test_versions_rank_as_if_they_were_built(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.index.ivf.CANDIDATES", COUNT)
@@ -124,19 +118,14 @@ def test_many_retired_premises_are_never_returned(name: str, monkeypatch: pytest
     assert set(index.search(QUERIES, k=COUNT).positions[0]) == set(range(COUNT))
 
 
-def _recall(index: VersionedIndex, *, k: int = 10) -> float:
-    """Return the share of the exact first k that an index brings."""
-    expected = np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :k]
-    hits = index.search(QUERIES, k=k).positions
-    return float(np.mean([len({*a} & {*b}) / k for a, b in zip(hits, expected, strict=True)]))
-
-
 def test_ivf_is_approximate_and_never_returns_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.index.ivf.CANDIDATES", 60)
     monkeypatch.setattr("entail.index.ivf.GROUPS_SEARCHED", 12)
     index = _build("ivf", np.arange(COUNT))
     assert not index.exact
-    assert 0.5 < _recall(index) < 1
+    expected = np.argsort(-(QUERIES @ VECTORS.T), axis=1)[:, :10]
+    pairs = zip(index.search(QUERIES, k=10).positions, expected, strict=True)
+    assert 0.5 < np.mean([len({*row} & {*best}) / 10 for row, best in pairs]) < 1
     hits = index.search(QUERIES, k=COUNT)
     assert np.sort(hits.positions, axis=1).tolist() == [list(range(COUNT))] * len(QUERIES)
     version = _update(index, np.arange(20, COUNT))
@@ -145,9 +134,9 @@ def test_ivf_is_approximate_and_never_returns_too_few(monkeypatch: pytest.Monkey
     assert (np.sort(version.search(QUERIES, k=COUNT).positions, axis=1) == np.arange(COUNT - 20)).all()
 
 
-def test_ivf_is_built_once_and_again_if_its_file_is_damaged(data_folder: Path) -> None:
+def test_ivf_is_built_once_and_again_if_its_file_is_damaged(own_data_folder: Path) -> None:
     expected = _build("ivf", np.arange(COUNT)).search(QUERIES, k=5).positions.tolist()
-    (file,) = data_folder.glob("vectors/stub@1/ivf/*.faiss")
+    (file,) = own_data_folder.glob("vectors/stub@1/ivf/*.faiss")
 
     def stamp() -> int:
         assert _build("ivf", np.arange(COUNT)).search(QUERIES, k=5).positions.tolist() == expected
@@ -163,15 +152,6 @@ def test_ivf_is_built_once_and_again_if_its_file_is_damaged(data_folder: Path) -
     for at in range(5):
         _build("ivf", np.arange(COUNT - at))
     assert len(list(file.parent.iterdir())) == 6
-
-
-@pytest.mark.parametrize("count", [1, 2, 17])
-@pytest.mark.parametrize("name", ["flat", "panorama", "ivf"])
-def test_few_premises_are_all_returned(name: str, count: int) -> None:
-    hits = _build(name, np.arange(count)).search(QUERIES, k=20)
-    assert np.sort(hits.positions, axis=1).tolist() == [list(range(count))] * len(QUERIES)
-    no_queries = _build(name, np.arange(count)).search(QUERIES[:0], k=20)
-    assert no_queries.positions.shape == (0, count)
 
 
 def test_panorama_finds_more_than_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:

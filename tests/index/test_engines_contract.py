@@ -2,100 +2,41 @@
 
 import os
 import threading
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.errors import EntailError, RetrievalError
-from entail.index.engines import ENGINES, Engine, Numbers, PremiseVectors, VectorIndex, engine_of, load_engine
+from entail.data.records import Corpus
+from entail.errors import IndexEngineError, ManifestMismatchError, RetrievalError
+from entail.index.dense import build_dense
+from entail.index.engines import Engine, Numbers, VectorIndex, engine_of
 from entail.index.protocol import Floats, Ints
-from entail.index.vectors import unit
+from entail.index.vectors import PremiseRows
+from tests.index.conftest import (
+    MILVUS,
+    WIDTH,
+    Build,
+    Reader,
+    fail,
+    numbers_of,
+    premises,
+    updated,
+    vectors_of,
+    whole,
+)
+from tests.trees.conftest import at_once
 
-WIDTH = 32
 RECALL = 0.95
 """Least mean recall@10 of an engine that is approximate."""
 
 PREMISES = 1000
-
-MILVUS = os.environ.get("ENTAIL_TEST_MILVUS")
-"""URL of a Milvus server to test; else it is Milvus Lite, which ignores how widely to search."""
-
-
-def vectors_of(numbers: Numbers) -> Floats:
-    """Give a unit vector for each number, the same for the same number, around one of forty centres."""
-    vectors = np.array([vector_of(number) for number in numbers.tolist()]).reshape(-1, WIDTH)
-    return unit((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16))
-
-
-CENTRES = np.random.default_rng(7).normal(size=(40, WIDTH))
-
-
-@cache
-def vector_of(number: int) -> Floats:
-    vector: Floats = CENTRES[number % 40] + 0.9 * np.random.default_rng(number).normal(size=WIDTH)
-    return vector
-
-
-def numbers_of(count: int, *, seed: int = 1) -> Numbers:
-    return np.random.default_rng(seed).integers(0, 2**64, count, dtype=np.uint64)
+SERVERS = pytest.mark.parametrize("engine", ["milvus", "pgvector"], indirect=True)
 
 
 def exact(numbers: Numbers, queries: Floats, k: int) -> Ints:
     scores = queries @ vectors_of(numbers).T
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
-
-
-class Reader:
-    """Reader of the vectors of a version; notes the positions that it was asked for."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        self.numbers = numbers
-        self.read: list[int] = []
-
-    def __call__(self, positions: Ints) -> Floats:
-        self.read += positions.tolist()
-        return vectors_of(self.numbers[positions])
-
-
-@pytest.fixture(scope="module")
-def milvus_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("milvus")
-
-
-@pytest.fixture(params=list(ENGINES))
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
-    """Give each engine that can run here."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
-    if request.param == "pgvector":
-        monkeypatch.setenv("ENTAIL_INDEX_URL", request.getfixturevalue("new_postgres_url")())
-    if request.param == "milvus":
-        pytest.importorskip("pymilvus", reason=load_engine("milvus").missing())
-        lite = f"{request.getfixturevalue('milvus_folder')}/milvus.db"
-        monkeypatch.setenv("ENTAIL_INDEX_URL", MILVUS or lite)
-    monkeypatch.setenv("ENTAIL_INDEX", request.param)
-    if missing := load_engine(request.param).missing():
-        pytest.skip(missing)
-    return engine_of(premises(numbers_of(PREMISES)))
-
-
-def premises(numbers: Numbers, *, revision: str = "stub@1", read: Reader | None = None) -> PremiseVectors:
-    return PremiseVectors(revision, WIDTH, numbers, read or Reader(numbers))
-
-
-Build = Callable[..., VectorIndex]
-
-
-@pytest.fixture
-def build(engine: Engine, request: pytest.FixtureRequest) -> Build:
-    """Give a function that builds an index, for an encoder revision of this test's own."""
-
-    def made(numbers: Numbers, *, revision: str = "", read: Reader | None = None) -> VectorIndex:
-        return engine.build(premises(numbers, revision=f"{request.node.name} {revision}", read=read))
-
-    return made
 
 
 def assert_near(index: VectorIndex, numbers: Numbers, *, k: int = 10, queries: int = 40) -> None:
@@ -115,22 +56,17 @@ def assert_near(index: VectorIndex, numbers: Numbers, *, k: int = 10, queries: i
         assert np.mean(recalls) >= RECALL
 
 
-def updated(index: VectorIndex, build: Build, numbers: Numbers) -> VectorIndex:
-    return index.updated(numbers, Reader(numbers)) or build(numbers)
-
-
-def test_nearest_premises_are_returned_best_first(build: Build) -> None:
+def test_nearest_premises_are_returned_best_first(build: Build, engine: Engine) -> None:
     numbers = numbers_of(3 * PREMISES)
-    assert_near(build(numbers), numbers)
-    if not MILVUS and os.environ["ENTAIL_INDEX"] == "milvus":
-        pytest.skip("recall of Milvus is tested on a server alone: set ENTAIL_TEST_MILVUS to its URL")
-
-
-def test_an_index_says_whether_it_is_exact_and_how_much_memory_it_takes(build: Build, engine: Engine) -> None:
-    index = build(numbers_of(200))
+    index = build(numbers)
     assert isinstance(index, VectorIndex)
     assert index.exact == engine.exact
     assert index.size_bytes > 0
+    assert_near(index, numbers)
+    with pytest.raises(RetrievalError):
+        index.search(vectors_of(numbers[:1]), k=0)
+    if not MILVUS and os.environ["ENTAIL_INDEX"] == "milvus":
+        pytest.skip("recall of Milvus is tested on a server alone: set ENTAIL_TEST_MILVUS to its URL")
 
 
 def test_vectors_are_read_by_position(build: Build) -> None:
@@ -141,15 +77,13 @@ def test_vectors_are_read_by_position(build: Build) -> None:
     assert index.read(positions[:0]).shape == (0, WIDTH)
 
 
-def test_no_query_gives_no_hits(build: Build) -> None:
-    hits = build(numbers_of(50)).search(np.empty((0, WIDTH), np.float32), k=5)
-    assert hits.positions.shape == hits.scores.shape == (0, 5)
-
-
 def test_all_premises_are_returned_for_a_larger_k(build: Build) -> None:
-    numbers = numbers_of(50)
-    hits = build(numbers).search(vectors_of(numbers_of(3, seed=5)), k=500)
-    assert np.sort(hits.positions, axis=1).tolist() == [list(range(50))] * 3
+    for count in (1, 2, 17, 50):
+        index = build(numbers_of(count))
+        hits = index.search(vectors_of(numbers_of(3, seed=5)), k=500)
+        assert np.sort(hits.positions, axis=1).tolist() == [list(range(count))] * 3
+        hits = index.search(np.empty((0, WIDTH), np.float32), k=5)
+        assert hits.positions.shape == hits.scores.shape == (0, min(count, 5))
 
 
 def test_a_list_is_never_shorter_than_k(build: Build) -> None:
@@ -160,21 +94,16 @@ def test_a_list_is_never_shorter_than_k(build: Build) -> None:
     assert [len(set(row)) for row in hits.positions.tolist()] == [250] * 4
 
 
-def test_a_k_below_one_is_refused(build: Build) -> None:
-    with pytest.raises(RetrievalError):
-        build(numbers_of(20)).search(vectors_of(numbers_of(1)), k=0)
-
-
 def test_encoders_of_two_revisions_do_not_mix(build: Build) -> None:
     numbers = numbers_of(500)
     first = build(numbers)
-    turned = build(numbers, revision="other", read=lambda at: -vectors_of(numbers[at]))  # type: ignore[arg-type]  # arrays
+    turned = build(numbers, revision="other", read=lambda at: -vectors_of(numbers[at]))
     query = vectors_of(numbers[:1])
     assert first.search(query, k=1).positions.tolist() == [[0]]
     assert turned.search(-query, k=1).positions.tolist() == [[0]]
 
 
-def test_a_premise_is_added_retired_and_corrected(build: Build) -> None:
+def test_a_premise_is_added_retired_corrected_and_added_again(build: Build) -> None:
     numbers, new = numbers_of(PREMISES), numbers_of(3, seed=11)
     index = build(numbers)
     larger = np.concatenate([numbers, new[:1]])
@@ -188,6 +117,8 @@ def test_a_premise_is_added_retired_and_corrected(build: Build) -> None:
     last = updated(retired, build, corrected)
     assert last.search(vectors_of(new[1:2]), k=1).positions.tolist() == [[100]]
     assert_near(last, corrected)
+    again = updated(retired, build, larger)
+    assert again.search(vectors_of(numbers[17:18]), k=1).positions.tolist() == [[17]]
 
 
 def test_an_update_reads_the_new_vectors_alone(build: Build) -> None:
@@ -201,24 +132,39 @@ def test_an_update_reads_the_new_vectors_alone(build: Build) -> None:
 
 
 def test_versions_are_open_at_once_and_each_answers_for_its_own_premises(build: Build) -> None:
-    """A tenth, a half and all of one corpus, by indexes made from one another in any order."""
+    """A tenth, a half and all of one corpus and one more, by indexes made from one another in any order."""
     numbers = numbers_of(PREMISES)
-    whole = build(numbers)
-    half = updated(whole, build, numbers[::2])
-    tenth = updated(whole, build, numbers[::10][::-1])
+    larger = np.append(numbers, np.uint64(7))
+    index = build(numbers)
+    half = updated(index, build, numbers[::2])
+    grown = updated(index, build, larger)
+    tenth = updated(index, build, numbers[::10][::-1])
     again = updated(tenth, build, numbers)
     foreign = build(numbers_of(500, seed=8))
     assert_near(tenth, numbers[::10][::-1])
     assert_near(half, numbers[::2])
-    assert_near(whole, numbers)
+    assert_near(grown, larger)
+    assert_near(index, numbers)
     assert_near(again, numbers)
     assert_near(foreign, numbers_of(500, seed=8))
 
 
-def test_a_retired_premise_comes_back_when_it_is_added_again(build: Build) -> None:
-    numbers = numbers_of(400)
-    index = updated(updated(build(numbers), build, numbers[1:]), build, numbers)
-    assert index.search(vectors_of(numbers[:1]), k=1).positions.tolist() == [[0]]
+def test_what_ends_midway_leaves_the_version_before_and_is_done_again(build: Build) -> None:
+    numbers = numbers_of(200)
+    with pytest.raises(OSError, match="moved"):
+        build(numbers, read=fail)
+    index = build(numbers)
+    assert whole(index) == list(range(200))
+    larger = np.append(numbers[1:], numbers_of(2, seed=11))
+    with pytest.raises(OSError, match="moved"):
+        index.updated(larger, fail)
+    assert whole(index) == list(range(200))
+    assert whole(updated(index, build, larger)) == list(range(201))
+
+
+def test_threads_may_build_one_version_at_once(build: Build) -> None:
+    numbers = numbers_of(200)
+    assert at_once(lambda _: whole(build(numbers)), range(6)) == [list(range(200))] * 6
 
 
 def test_a_corpus_is_indexed_again_while_it_is_searched(build: Build) -> None:
@@ -249,7 +195,57 @@ def test_a_corpus_is_indexed_again_while_it_is_searched(build: Build) -> None:
     assert_near(version, numbers)
 
 
-def test_an_engine_that_is_not_there_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_INDEX", "no-such-engine")
-    with pytest.raises(EntailError, match="flat"):
+@SERVERS
+def test_a_version_that_a_server_has_is_not_read_again(engine: Engine) -> None:
+    version = premises(numbers_of(200), revision="read once")
+    assert engine.lacking(version).tolist() == list(range(200))
+    engine.build(version)
+    again = premises(numbers_of(200), revision="read once", read=fail)
+    assert engine.lacking(again).tolist() == []
+    assert whole(engine.build(again)) == list(range(200))
+
+
+@SERVERS
+def test_queries_of_another_width_or_without_a_number_are_refused(build: Build) -> None:
+    index = build(numbers_of(20))
+    with pytest.raises(ManifestMismatchError):
+        index.search(np.ones((1, WIDTH + 1), np.float32), k=3)
+    with pytest.raises(RetrievalError):
+        index.search(np.full((1, WIDTH), np.nan, np.float32), k=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("milvus", "http://ann:top-secret@127.0.0.1:1"),
+        ("pgvector", "postgresql://ann:top-secret@127.0.0.1:1/x"),
+    ],
+)
+def test_a_server_that_is_down_is_named_before_premises_are_encoded(
+    name: str, url: str, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "milvus":
+        pytest.importorskip("pymilvus")
+    monkeypatch.setenv("ENTAIL_INDEX", name)
+    monkeypatch.setenv("ENTAIL_INDEX_URL", url)
+    with pytest.raises(IndexEngineError, match="127") as error:
+        build_dense(encoder, PremiseRows(Corpus.of("facts", ["a fact"]), encoder, cache_dir=None))
+    assert error.value.reason == "down"
+    assert "top-secret" not in str(error.value)
+    assert encoder.premises == []
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "advice"),
+    [
+        ("milvus", {"ENTAIL_INDEX_URL": "postgresql://ann@host/premises"}, "19530"),
+        ("pgvector", {"ENTAIL_DATABASE_URL": "sqlite:///trees.db"}, "ENTAIL_INDEX_URL"),
+    ],
+)
+def test_a_url_of_something_else_is_refused(
+    name: str, settings: dict[str, str], advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in {"ENTAIL_INDEX": name, **settings}.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(RetrievalError, match=advice):
         engine_of(premises(numbers_of(10)))

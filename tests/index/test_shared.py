@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,10 +40,7 @@ def premises() -> PremiseVectors:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="vectors are not shared on Windows")
 @pytest.mark.parametrize("engine", ["flat", "panorama"])
-def test_processes_hold_the_vectors_once(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
+def test_processes_hold_the_vectors_once(engine: str) -> None:
     alone = load_engine(engine).build(premises())
     expected = alone.search(vectors()[:3], k=5).positions.tolist()
     assert not shared.shared_folder().exists(), "a single process writes no file"

@@ -13,7 +13,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.index import store as module
 from entail.index import vectors
-from entail.index.store import Segment, VectorStore, write_segment
+from entail.index.store import VectorStore, write_segment
 from entail.index.vectors import PremiseRows, premise_vectors
 from entail.progress import Progress
 
@@ -70,24 +70,6 @@ def test_rows_are_read_in_any_order_from_all_segments(
     for _ in range(3):
         np.testing.assert_array_equal(_read(store, numbers[8::-2]), rows[8::-2])
     assert store.read(numbers) is None
-
-
-def test_other_processes_see_what_is_written(tmp_path: Path) -> None:
-    numbers, rows = _rows(4)
-    first, second = _store(tmp_path), _store(tmp_path)
-    write_segment(tmp_path, numbers, rows, **ABOUT)
-    assert first.read(numbers) is None
-    for store in (first, second):
-        store.refresh()
-        np.testing.assert_array_equal(_read(store, numbers), rows)
-
-
-def test_a_half_written_segment_is_no_segment(tmp_path: Path) -> None:
-    numbers, rows = _rows(4)
-    manifest = write_segment(tmp_path, numbers, rows, **ABOUT)
-    manifest.unlink()  # it is written last
-    assert _store(tmp_path).find_missing(numbers).all()
-    assert write_segment(tmp_path, numbers, rows, **ABOUT) != manifest
 
 
 def test_a_large_segment_is_read_without_verifying_its_rows(
@@ -191,10 +173,3 @@ def test_a_demo_reads_and_writes_nothing(
     premise_vectors(corpus, encoder, cache_dir=cache_dir)
     assert encoder.premises == TEXTS
     assert sorted(cache_dir.rglob("*")) == before
-
-
-def test_keys_are_numbers() -> None:
-    corpus = Corpus.of("tiny", TEXTS)
-    assert [f"{number:016x}" for number in corpus.numbers.tolist()] == list(corpus.keys)
-    segment = Segment(corpus.numbers[:2], np.zeros((2, 4), np.float16))
-    assert segment.find(corpus.numbers[::-1]).tolist() == [-1, 1, 0]

@@ -2,21 +2,13 @@
 
 import json
 import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.data.bundled import (
-    held_out_corpus,
-    held_out_trees,
-    sample_corpus,
-    sample_dir,
-    sample_trees,
-)
+from entail.data.bundled import held_out_corpus, held_out_trees, sample_corpus, sample_dir, sample_trees
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
@@ -26,12 +18,11 @@ from entail.index.dense import DenseIndex
 from entail.index.vectors import QueryVectors, premise_vectors, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
+from tests.trees.conftest import at_once
 
 TEXTS = ["ice is cold", "fire is hot", "the moon is a rock"]
 CORPUS = Corpus.of("tiny", TEXTS)
 MINILM = "minilm@53aa51172d14"
-
-
 SHELF = Path("stub@1")
 
 
@@ -53,18 +44,10 @@ def test_vectors_are_in_the_order_of_the_corpus_and_encoded_once(encoder: Any, c
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-6)
     np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=cache_dir), first)
     assert encoder.premises == TEXTS
-
-
-def test_without_a_cache_every_premise_is_encoded(encoder: Any, cache_dir: Path) -> None:
-    cached = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=None), cached)
+    np.testing.assert_array_equal(premise_vectors(CORPUS, encoder, cache_dir=None), first)
     assert encoder.premises == TEXTS * 2
-
-
-def test_vectors_of_another_corpus_are_refused(encoder: Any, cache_dir: Path) -> None:
-    vectors = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
     with pytest.raises(ManifestMismatchError):
-        DenseIndex(encoder, CORPUS, vectors[:2])
+        DenseIndex(encoder, CORPUS, first[:2])
 
 
 def test_only_new_premises_are_encoded(encoder: Any, cache_dir: Path) -> None:
@@ -129,14 +112,7 @@ def test_segments_of_something_else_are_ignored(encoder: Any, other_encoder: Any
 
 
 def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
-    ready = threading.Barrier(4)
-
-    def work(_: int) -> Any:
-        ready.wait()
-        return premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-
-    with ThreadPoolExecutor(4) as threads:
-        first, *rest = threads.map(work, range(4))
+    first, *rest = at_once(lambda _: premise_vectors(CORPUS, encoder, cache_dir=cache_dir), range(4))
     assert encoder.premises == TEXTS
     for result in rest:
         np.testing.assert_array_equal(result, first)
@@ -189,7 +165,7 @@ def test_damaged_or_missing_shipped_vectors_are_ignored(shipped_folder: Path, na
     assert module._read_shipped(shipped_folder) == ({}, {})
 
 
-def test_a_known_query_is_not_encoded_again(encoder: Any) -> None:
+def test_queries_known_given_and_shipped_need_no_encoder(encoder: Any) -> None:
     queries = QueryVectors(encoder)
     first = queries.encode(["ice", "fire", "ice"])
     assert encoder.queries == ["ice", "fire"]
@@ -200,9 +176,7 @@ def test_a_known_query_is_not_encoded_again(encoder: Any) -> None:
     queries.encode(["ice  is cold , yes"])
     assert encoder.queries[-1] == "ice is cold, yes"
     assert queries.encode([]).shape == (0, 16)
-
-
-def test_given_and_shipped_vectors_need_no_encoder(encoder: Any) -> None:
+    encoder.queries.clear()
     vector = np.ones(16, dtype=np.float32)
     vectors = QueryVectors(encoder).encode(["ice"], also={premise_key("ice"): vector})
     np.testing.assert_array_equal(vectors, [vector])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from entail.errors import IndexEngineError
 from entail.index.engines import Numbers
 from entail.index.servers.versions import Version, rank
 
@@ -46,9 +45,3 @@ def test_equal_scores_are_in_order_of_position() -> None:
     version, halves = Version.of(NUMBERS), np.ones((500, 2), np.float16)
     hits = rank(version, np.ones((1, 2), np.float32), [(version.numbers, halves)], 4)
     assert hits.positions.tolist() == [[0, 1, 2, 3]]
-
-
-def test_too_few_candidates_are_refused() -> None:
-    version = Version.of(NUMBERS)
-    with pytest.raises(IndexEngineError):
-        rank(version, np.ones((1, 2), np.float32), [(NUMBERS[:3], np.ones((3, 2), np.float16))], 4)
