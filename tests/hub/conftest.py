@@ -34,37 +34,27 @@ class Repository:
         return self.commits[self.head]
 
 
-@dataclass
-class Fault:
-    """Refusal of requests by method and part of the path."""
-
-    method: str
-    path: str
-    status: int
-    message: str = "no"
-    headers: dict[str, str] = field(default_factory=dict)
-
-
 class Hub(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.address = f"http://127.0.0.1:{self.server_port}"
         self.repositories: dict[str, Repository] = {}
         self.objects: dict[str, bytes] = {}
-        self.buckets: dict[str, dict[str, Any]] = {}
-        self.volumes: dict[str, list[dict[str, Any]]] = {}
-        self.faults: list[Fault] = []
+        self.settings: dict[str, Any] = {}  # of buckets and volumes, by path
+        self.faults: list[tuple[str, str, int, str, dict[str, str]]] = []
         self.asked: list[str] = []
         self.spoilt: set[str] = set()  # files that are damaged on the way
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     def put(self, repo: str, files: dict[str, bytes], *, private: bool = False) -> str:
         """Have a repository with these files at its head; `datasets/...` for a data set."""
         return self.repositories.setdefault(repo, Repository(private)).commit(dict(files))
+
+    def refuse(self, method: str, path: str, status: int, message: str = "no", **headers: str) -> None:
+        """Refuse requests from now on, by method and part of the path."""
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.faults.append((method, path, status, message, fields))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -78,24 +68,28 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.body = self._read()
         self.server.asked.append(f"{self.command} {path}")
-        for fault in self.server.faults:
-            if fault.method == self.command and fault.path in path:
-                self._refuse(fault.status, fault.message, fault.headers)
+        for method, part, status, message, headers in self.server.faults:
+            if method == self.command and part in path:
+                self._refuse(status, message, headers)
                 return
-        if path.startswith("/lfs/"):
-            self._lfs_object(path.removeprefix("/lfs/"))
+        if path.startswith("/lfs/"):  # an address that is signed
+            assert hashlib.sha256(self.body).hexdigest() == path.removeprefix("/lfs/")
+            self.server.objects[path.removeprefix("/lfs/")] = self.body
+            self._say({})
         elif path == "/api/validate-yaml":
             self._say({"errors": [], "warnings": []})
+        elif "/resolve/" in path:
+            self._resolve(path.removeprefix("/"))
+        elif self.command in ("POST", "PUT") and not self._is_signed_in():
+            self._refuse(401, "Invalid username or password")
         elif path == "/api/repos/create":
             self._create()
         elif path.endswith("/info/lfs/objects/batch"):
-            self._batch(path)
-        elif path.startswith("/api/"):
-            self._api(path.removeprefix("/api/"))
-        elif "/resolve/" in path:
-            self._resolve(path.removeprefix("/"))
+            href, entries = f"{self.server.address}/lfs/", json.loads(self.body)["objects"]
+            objects = [{**entry, "actions": {"upload": {"href": href + entry["oid"]}}} for entry in entries]
+            self._say({"transfer": "basic", "objects": objects})
         else:
-            self._refuse(404, "no such address")
+            self._api(path.removeprefix("/api/"))
 
     do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815 - names of the base class
 
@@ -110,98 +104,55 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _create(self) -> None:
-        if not self._may_write():
-            return
         record = json.loads(self.body)
-        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(record.get("type"), "")
+        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(record["type"], "")
         assert prefix != "spaces/" or record["sdk"] == "docker"
         repo = f"{prefix}{record['organization']}/{record['name']}"
-        present = repo in self.server.repositories
-        if not present:
-            repository = Repository(record.get("visibility") == "private" or bool(record.get("private")))
-            repository.commit({".gitattributes": b"*.safetensors filter=lfs"})
-            self.server.repositories[repo] = repository
-        url = f"{self.server.address}/{repo}"
-        self._say(
-            {"url": url, "error": "exists"} if present else {"url": url}, status=409 if present else 200
-        )
+        status = 409 if repo in self.server.repositories else 200
+        if status == 200:
+            private = record["visibility"] == "private"
+            self.server.put(repo, {".gitattributes": b"*.safetensors filter=lfs"}, private=private)
+        self._say({"url": f"{self.server.address}/{repo}", "error": "exists"}, status=status)
 
-    def _api(self, rest: str) -> None:
-        kind, owner, name, *parts = rest.split("/")
-        if kind == "buckets":
-            if self._may_write():
-                self.server.buckets[f"{owner}/{name}"] = json.loads(self.body)
-                self._say({"url": f"{self.server.address}/buckets/{owner}/{name}"})
+    def _api(self, path: str) -> None:
+        kind, owner, name, *parts = path.split("/")
+        if kind == "buckets" or parts == ["volumes"]:
+            self.server.settings[path] = json.loads(self.body)
+            self._say({"url": f"{self.server.address}/{path}"})
             return
-        repo = f"{kind}/{owner}/{name}" if kind in ("datasets", "spaces") else f"{owner}/{name}"
+        repo = f"{owner}/{name}" if kind == "models" else f"{kind}/{owner}/{name}"
         repository = self._repository(repo)
         if repository is None:
             return
         if parts[:1] == ["preupload"]:
             paths = [file["path"] for file in json.loads(self.body)["files"]]
-            modes = ["lfs" if path.endswith(".safetensors") else "regular" for path in paths]
-            oids = [_oid(path, repository.files.get(path)) for path in paths]
-            rows = zip(paths, modes, oids, strict=True)
-            files = [
-                {"path": p, "uploadMode": mode, "shouldIgnore": False, "oid": oid} for p, mode, oid in rows
-            ]
-            self._say({"files": files})
+            self._say({"files": [_upload(path, repository.files.get(path)) for path in paths]})
         elif parts[:1] == ["commit"]:
             self._commit(repo, repository)
-        elif parts == ["volumes"]:
-            if self._may_write():
-                self.server.volumes[repo] = json.loads(self.body)["volumes"]
-                self._say({})
-        elif not parts or parts[0] in ("revision", "tree"):
-            commit = self._revision(repository, parts[1] if parts else "main")
-            if commit is None:
-                return
-            blobs = {path: _blob(path, content) for path, content in repository.commits[commit].items()}
-            if parts[:1] == ["tree"]:
-                self._say([{"type": "file", "path": path, **blob} for path, blob in sorted(blobs.items())])
-                return
-            siblings = [{"rfilename": path, **blob} for path, blob in sorted(blobs.items())]
-            self._say({"id": repo, "sha": commit, "private": repository.private, "siblings": siblings})
-        else:
-            self._refuse(404, "no such address")
+        elif commit := self._revision(repository, parts[1] if parts else "main"):
+            files = [
+                {"type": "file", "path": file, "rfilename": file, **_blob(file, content)}
+                for file, content in sorted(repository.commits[commit].items())
+            ]
+            about = {"id": repo, "sha": commit, "private": repository.private, "siblings": files}
+            self._say(files if parts[:1] == ["tree"] else about)
 
     def _commit(self, repo: str, repository: Repository) -> None:
-        if not self._may_write():
-            return
-        lines = [json.loads(line) for line in self.body.splitlines() if line.strip()]
         files = dict(repository.files)
-        for line in lines:
-            value = line["value"]
-            if line["key"] == "header" and value.get("parentCommit") not in (None, repository.head):
+        for line in map(json.loads, self.body.splitlines()):
+            key, value = line["key"], line["value"]
+            if key == "header" and value.get("parentCommit") not in (None, repository.head):
                 self._refuse(412, "a commit has happened since")
                 return
-            if line["key"] == "file":
+            if key == "file":
                 files[value["path"]] = base64.b64decode(value["content"])
-            elif line["key"] == "lfsFile":
+            elif key == "lfsFile":
                 files[value["path"]] = self.server.objects[value["oid"]]
-            elif line["key"] == "deletedFile":
+            elif key == "deletedFile":
                 del files[value["path"]]
         commit = repository.commit(files)
         url = f"{self.server.address}/{repo}/commit/{commit}"
         self._say({"success": True, "commitUrl": url, "commitOid": commit, "hookOutput": ""})
-
-    def _batch(self, path: str) -> None:
-        if not self._may_write():
-            return
-        objects = []
-        for entry in json.loads(self.body)["objects"]:
-            href = f"{self.server.address}/lfs/{entry['oid']}"
-            actions = {"upload": {"href": href}, "verify": {"href": f"{href}/verify"}}
-            objects.append(
-                {**entry, "actions": actions} if entry["oid"] not in self.server.objects else entry
-            )
-        self._say({"transfer": "basic", "objects": objects})
-
-    def _lfs_object(self, oid: str) -> None:
-        if self.command == "PUT":
-            assert hashlib.sha256(self.body).hexdigest() == oid
-            self.server.objects[oid] = self.body
-        self._say({})
 
     def _resolve(self, path: str) -> None:
         repo, _, rest = path.partition("/resolve/")
@@ -221,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _repository(self, repo: str) -> Repository | None:
         repository = self.server.repositories.get(repo)
-        if repository is None or (repository.private and not self._known()):
+        if repository is None or (repository.private and not self._is_signed_in()):
             self._refuse(404, "Repository not found", {"X-Error-Code": "RepoNotFound"})
             return None
         return repository
@@ -233,13 +184,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(404, "Invalid rev id", {"X-Error-Code": "RevisionNotFound"})
         return None
 
-    def _known(self) -> bool:
+    def _is_signed_in(self) -> bool:
         return self.headers.get("Authorization") == f"Bearer {TOKEN}"
-
-    def _may_write(self) -> bool:
-        if not self._known():
-            self._refuse(401, "Invalid username or password", {})
-        return self._known()
 
     def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         # As badly as a server may behave: what it was sent stands in what it says.
@@ -259,26 +205,51 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def _oid(name: str, content: bytes | None) -> str | None:
-    """Return what the client knows a file by that is there already."""
-    if content is None:
-        return None
-    if name.endswith(".safetensors"):
-        return hashlib.sha256(content).hexdigest()
-    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
-
-
 def _blob(name: str, content: bytes) -> dict[str, Any]:
-    record: dict[str, Any] = {"size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+    oid = hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
+    record: dict[str, Any] = {"size": len(content), "oid": oid}
     if name.endswith(".safetensors"):
         digest = hashlib.sha256(content).hexdigest()
         record["lfs"] = {"sha256": digest, "oid": digest, "size": len(content), "pointerSize": 134}
     return record
 
 
+def _upload(path: str, content: bytes | None) -> dict[str, Any]:
+    """Return how a file is sent, and the digest of the one that is there already."""
+    mode = "lfs" if path.endswith(".safetensors") else "regular"
+    blob = {} if content is None else _blob(path, content)
+    oid = blob.get("lfs", blob).get("oid")
+    return {"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": oid}
+
+
 @pytest.fixture
 def home(tiny_home: Path) -> Path:
     return tiny_home
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder, as a repository has them."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+@pytest.fixture
+def write_own(home: Path) -> Callable[..., Any]:
+    """Return what writes an adapter on `tiny` without entail, as sentence-transformers saves it."""
+
+    def write(folder: Path, **options: Any) -> Any:
+        from peft import LoraConfig
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+        modules: list[Any] = [Transformer(str(home / "tiny"), max_seq_length=8), Pooling(16, "cls")]
+        model = SentenceTransformer(modules=modules, device="cpu", **options)
+        model.add_adapter(LoraConfig(r=2, init_lora_weights=False, target_modules=["query", "value"]))
+        model.save_pretrained(str(folder), create_model_card=False)
+        return model
+
+    return write
 
 
 @pytest.fixture
@@ -299,17 +270,6 @@ def token(monkeypatch: pytest.MonkeyPatch) -> str:
 def ready(trained: Callable[..., Path], home: Path) -> Path:
     """An encoder that can be pushed as it is, on the packaged base."""
     return trained(base="minilm", base_revision=None)
-
-
-@pytest.fixture
-def fault(hub: Hub) -> Callable[..., None]:
-    """Return what lets the Hub say something else from now on."""
-
-    def add(method: str, path: str, status: int, message: str = "no", **headers: str) -> None:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        hub.faults.append(Fault(method, path, status, message, named))
-
-    return add
 
 
 class Output:

@@ -6,8 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.hub import export
 from entail.hub.export import export_encoder
+from tests.cards.test_cards import programs, run
 
 Write = Callable[..., Path]
 
@@ -46,11 +45,6 @@ print(json.dumps(found))
 """
 
 
-def unit(vectors: Any) -> np.ndarray:
-    array = np.asarray(vectors, dtype=np.float64)
-    return array / np.linalg.norm(array, axis=-1, keepdims=True)
-
-
 def test_in_a_clean_environment_it_gives_entails_vectors(home: Path, trained: Write, tmp_path: Path) -> None:
     folders = {}
     for towers in ("single", "siamese", "dual"):
@@ -68,7 +62,8 @@ def test_in_a_clean_environment_it_gives_entails_vectors(home: Path, trained: Wr
     base = entail.load("tiny").encode_premises(TEXTS)
     for towers, folder in folders.items():
         encoder = entail.load(towers)
-        queries, premises = map(unit, vectors[str(folder)])
+        array = np.array(vectors[str(folder)])
+        queries, premises = array / np.linalg.norm(array, axis=-1, keepdims=True)
         assert np.abs(queries - encoder.encode_queries(TEXTS)).max() < 1e-5
         assert np.abs(premises - encoder.encode_premises(TEXTS)).max() < 1e-5
         # Each by its own tower: what was trained is there, and nowhere else.
@@ -113,12 +108,8 @@ def test_files_and_card(mine: Path, tmp_path: Path, run_json: Any, monkeypatch: 
     assert "library_name: sentence-transformers" in card
     assert "load_adapter" not in card
     monkeypatch.chdir(tmp_path)
-    outputs = []
-    for part in card.split("```python\n")[1:]:
-        with redirect_stdout(StringIO()) as printed:
-            exec(compile(part.split("```")[0], "card", "exec"), {})
-        outputs.append(printed.getvalue().replace("tensor(", " ").replace(",", " ").strip("[] )\n").split())
-    assert np.allclose([float(w) for w in outputs[0]], [float(w) for w in outputs[1]], atol=2e-3)
+    merged, plain = map(run, programs(card))
+    assert np.allclose(merged, plain, atol=2e-3)
     run_json("export", "mine", str(out), code=1)
 
 
@@ -137,16 +128,10 @@ def test_nothing_is_kept_after_a_failure(mine: Path, tmp_path: Path, monkeypatch
         assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
 
 
-def test_an_adapter_with_modules_of_its_own(home: Path, tmp_path: Path) -> None:
-    from peft import LoraConfig
+def test_an_adapter_with_modules_of_its_own(home: Path, tmp_path: Path, write_own: Any) -> None:
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    modules: list[Any] = [Transformer(str(home / "tiny"), max_seq_length=8), Pooling(16, "cls")]
-    settings: dict[str, Any] = {"prompts": {"query": "ba ", "document": ""}, "truncate_dim": 8}
-    model = SentenceTransformer(modules=modules, device="cpu", **settings)
-    model.add_adapter(LoraConfig(r=2, init_lora_weights=False, target_modules=["query", "value"]))
-    model.save_pretrained(str(home / "own"), create_model_card=False)
+    model = write_own(home / "own", prompts={"query": "ba ", "document": ""}, truncate_dim=8)
     exported = SentenceTransformer(str(export_encoder("own", tmp_path / "out").folder), device="cpu")
     for name in ("encode_query", "encode_document"):
         expected = getattr(model, name)(TEXTS)

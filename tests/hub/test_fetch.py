@@ -13,13 +13,13 @@ from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
 from entail.registry.models import active, promote
+from tests.hub.conftest import files_of
 
 
 @pytest.fixture
 def files(hub: Any, home: Path) -> dict[str, bytes]:
     """Files of `org/model`, which also has a pickle and code."""
-    folder = home / "tiny"
-    content = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    content = files_of(home / "tiny")
     hub.put("org/model", {**content, "pytorch_model.bin": b"", "modeling_code.py": b"raise SystemExit"})
     return content
 
@@ -71,18 +71,10 @@ def test_an_adapter_on_a_hub_model_has_its_revision_after_fetching(
 
 
 def test_an_adapter_of_the_hub_is_fetched_with_its_base(
-    hub: Any, files: dict[str, bytes], home: Path, tmp_path: Path
+    hub: Any, files: dict[str, bytes], tmp_path: Path, write_own: Any
 ) -> None:
-    from peft import LoraConfig
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-
-    modules: list[Any] = [Transformer(str(home / "tiny")), Pooling(16, "cls")]
-    model = SentenceTransformer(modules=modules, device="cpu")
-    model.add_adapter(LoraConfig(r=2, init_lora_weights=False, target_modules=["query"]))
-    model.save_pretrained(str(tmp_path / "own"), create_model_card=False)
-    saved = [path for path in (tmp_path / "own").rglob("*") if path.is_file()]
-    content = {path.relative_to(tmp_path / "own").as_posix(): path.read_bytes() for path in saved}
+    model = write_own(tmp_path / "own")
+    content = files_of(tmp_path / "own")
     config = json.loads(content["adapter_config.json"]) | {"base_model_name_or_path": "org/model"}
     hub.put("org/adapter", {**content, "adapter_config.json": json.dumps(config).encode()})
     assert fetch(resolve("org/adapter"), download=False).revision is None

@@ -1,8 +1,7 @@
 """The Hub view of the Models page over the stand-in: previews, pushes, pulls, and the token nowhere."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,15 @@ from entail.runtime.models import ModelCache
 from entail.trees.log.acts import Accept, Create
 from entail.ui.models.hub import HUB_TASKS
 from entail.ui.shared.resources import Workspace, workspace
+from tests.support.machine import until
 from tests.ui.conftest import packages_scanned_once  # noqa: F401 - fixture
 
 ROOT = Path(__file__).parents[2]
-Fail = Callable[..., None]
 
 
 @pytest.fixture
 def stores(hub: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """The stores of an installation that looks at the stand-in."""
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
     # The examples that ship are nothing to push, and take a second to put there.
@@ -64,12 +62,7 @@ def opened(what: str | None = None, *, author: str | None = "Ada") -> AppTest:
 
 def ended(app: AppTest) -> AppTest:
     """Run the page again until nothing is in the making, as it does itself in a browser."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        works = HUB_TASKS.tasks().values()
-        if all(work.done.is_set() for work in works):
-            break
-        time.sleep(0.05)
+    until(lambda: all(work.done.is_set() for work in HUB_TASKS.tasks().values()))
     app = app.run()
     assert not app.exception
     return app
@@ -112,20 +105,12 @@ def test_a_push_needs_an_author_a_token_and_for_the_public_a_check(
     assert not hub.repositories["team/other"].private
 
 
-def test_a_project_is_pushed(hub: Any, decided: Workspace, token: str) -> None:
+def test_trees_go_without_names_unless_wanted_and_so_does_a_project(
+    hub: Any, decided: Workspace, token: str
+) -> None:
     project = decided.projects.create("Ices", author="Ada")
     decided.projects.add_hypotheses(project.id, ["ice melts"], actor="Ada")
     decided.work.next_piece(project.id, actor="Ada")
-    app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
-    app = click(app.selectbox(key="hub_corpus").set_value(project.id).run(), "hub_trees_preview")
-    assert hub.asked == []
-    assert click(app, "hub_trees_push").success
-    files = hub.repositories["datasets/team/ices"].files
-    assert b"ice melts" in files["copies.jsonl"]
-    assert b"Ada" not in b"".join(files.values())
-
-
-def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, token: str) -> None:
     app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
     app = click(app, "hub_trees_preview")
     text = said(app)
@@ -139,6 +124,12 @@ def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, toke
     app = click(app.toggle(key="hub_names").set_value(False).run(), "hub_trees_preview")
     assert click(app, "hub_trees_push").success
     assert b"Ada" not in b"".join(hub.repositories["datasets/team/ices"].files.values())
+    app = app.text_input(key="hub_data_repo").set_value("team/project").run()
+    app = click(app.selectbox(key="hub_corpus").set_value(project.id).run(), "hub_trees_preview")
+    assert click(app, "hub_trees_push").success
+    files = hub.repositories["datasets/team/project"].files
+    assert b"ice melts" in files["copies.jsonl"]
+    assert b"Ada" not in b"".join(files.values())
 
 
 def test_an_encoder_is_pulled_by_revision_with_its_name(
@@ -176,11 +167,11 @@ def state_of(app: AppTest) -> str:
 
 @pytest.mark.parametrize("status", [None, 401])
 def test_the_token_stands_nowhere(
-    hub: Any, decided: Workspace, ready: Path, token: str, output: Any, fault: Fail, status: int | None
+    hub: Any, decided: Workspace, ready: Path, token: str, output: Any, status: int | None
 ) -> None:
     if status is not None:
-        fault("POST", "/api/repos/create", status)
-        fault("GET", "/api/models/team/mine", status)
+        hub.refuse("POST", "/api/repos/create", status)
+        hub.refuse("GET", "/api/models/team/mine", status)
     pages = []
     app = opened().text_input(key="hub_repo").set_value("team/mine").run()
     app = click(click(app, "hub_preview"), "hub_push")

@@ -1,6 +1,5 @@
 """No output, log record, file or error contains the token, whatever a Hub does."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ from entail.encoders.hub import ask, hub_api, scrub
 from entail.errors import HubError
 from entail.hub.pull import pull_encoder
 from entail.hub.push import push_encoder
-
-Fail = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +33,9 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         ("PULL", "/api/models/", 404, "no", {"X_Error_Code": "RevisionNotFound"}, "no_revision"),
     ],
 )
-def test_refusals(
-    hub: Any, token: str, ready: Path, home: Path, fault: Fail, output: Any, case: tuple[Any, ...]
-) -> None:
+def test_refusals(hub: Any, token: str, ready: Path, home: Path, output: Any, case: tuple[Any, ...]) -> None:
     method, path, status, message, headers, reason = case
-    fault("GET" if method == "PULL" else method, path, status, message, **headers)
+    hub.refuse("GET" if method == "PULL" else method, path, status, message, **headers)
     pull = method == "PULL"
     with pytest.raises(HubError) as caught:
         _ = pull_encoder("team/gone", revision="v1") if pull else push_encoder("mine", "team/mine")
@@ -53,9 +48,9 @@ def test_refusals(
     assert token not in output.everything()
 
 
-def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail, output: Any) -> None:
+def test_the_search_would_find_it(hub: Any, token: str, ready: Path, output: Any) -> None:
     """The client's own error does hold the token: the search is no empty one."""
-    fault("POST", "/api/repos/create", 403, "no")
+    hub.refuse("POST", "/api/repos/create", 403)
     with pytest.raises(Exception, match="403") as caught:
         hub_api().create_repo("team/mine")
     output.add(caught.value)
