@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.claims import FALLBACK, RULES, existence_claim, missing_words
+from entail.claims import FALLBACK, RULES, existence_claim, lexicon, missing_words
 from entail.claims.claims import MAX_LENGTH
 from entail.claims.tags import MODALS, WH
 
@@ -92,3 +92,15 @@ def test_cost_of_long_texts_does_not_grow(text: str) -> None:
     existence_claim("Who won?")
     short, long = (steps("When did " + text * (size // len(text))) for size in (MAX_LENGTH + 100, 40_000))
     assert long <= short + 10
+
+
+@pytest.mark.parametrize(
+    ("base", "past"),
+    [
+        *(("embed", "embedded"), ("babysit", "babysat"), ("panic", "panicked")),
+        *(("win", "won"), ("carry", "carried")),
+    ],
+)
+def test_pasts_are_spelled_right(base: str, past: str) -> None:
+    assert lexicon.inflect(base, "past") == past
+    assert lexicon.base_form(past, "past") == base

@@ -30,10 +30,8 @@ def add_job(jobs: Jobs, number: int, state: State) -> str:
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return the jobs of an empty installation."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
     (tmp_path / "models").mkdir()
     (tmp_path / "data").mkdir()
     return Jobs(load_settings())

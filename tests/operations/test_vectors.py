@@ -28,48 +28,35 @@ def add(folder: Path, first: int, *, dimension: int = 4, revision: str = REVISIO
     return write_segment(folder, numbers, rows, revision=revision, metric=METRIC)
 
 
-def cut(manifest: Path) -> None:
-    rows = manifest.with_suffix(".rows.npy")
-    rows.write_bytes(rows.read_bytes()[:-8])
-
-
-def empty(manifest: Path) -> None:
-    manifest.with_suffix(".rows.npy").write_bytes(b"")
-
-
-def change_a_bit(manifest: Path) -> None:
-    rows = manifest.with_suffix(".rows.npy")
-    rows.write_bytes(rows.read_bytes()[:-1] + b"\1")
-
-
-def lose_an_array(manifest: Path) -> None:
-    manifest.with_suffix(".numbers.npy").unlink()
-
-
-def spoil_the_manifest(manifest: Path) -> None:
-    manifest.write_text("{")
-
-
-def lose_the_manifest(manifest: Path) -> None:
-    for path in manifest.parent.glob(f"{manifest.stem}.*"):
-        age(path)
-    manifest.unlink()
+DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes] | None]] = {
+    "cut": (".rows.npy", lambda content: content[:-8]),
+    "empty": (".rows.npy", lambda content: b""),
+    "a bit": (".rows.npy", lambda content: content[:-1] + b"\1"),
+    "a lost array": (".numbers.npy", None),
+    "manifest": (".json", lambda content: b"{"),
+    "a lost manifest": (".json", None),
+}
+"""Suffix of a file of a segment and what changes its content; None removes it."""
 
 
 def leftovers(jobs: Jobs) -> list[str]:
     return [item.id for item in list_removable(jobs) if item.kind == "leftovers"]
 
 
-@pytest.mark.parametrize(
-    "spoil", [cut, empty, change_a_bit, lose_an_array, spoil_the_manifest, lose_the_manifest]
-)
-def test_a_damaged_segment_is_named_and_removed_and_the_rest_stays(
-    jobs: Jobs, spoil: Callable[[Path], Any]
-) -> None:
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_segment_is_named_and_removed_and_the_rest_stays(jobs: Jobs, kind: str) -> None:
     folder = jobs.settings.vectors_dir / REVISION
     whole, damaged = add(folder, 0), add(folder, 10)
     assert leftovers(jobs) == []
-    spoil(damaged)
+    suffix, change = DAMAGES[kind]
+    file = damaged.with_suffix(suffix)
+    if change is None:
+        file.unlink()
+    else:
+        file.write_bytes(change(file.read_bytes()))
+    if kind == "a lost manifest":  # of a new segment it may not be there yet
+        for path in folder.glob(f"{damaged.stem}.*"):
+            age(path)
     item = f"leftovers/vectors/{REVISION}/{damaged.name}"
     assert leftovers(jobs) == [item]
     assert [item in problem for problem in diagnose().problems].count(True) == 1

@@ -1,7 +1,6 @@
 """Promotion and rollback of retrievers, per corpus and for all."""
 
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,11 @@ from entail.errors import DatabaseError, EncoderError, PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.registry import pointers
 from entail.registry.models import Active, active, promote, roll_back
-from entail.registry.pointers import (
-    current_pointer,
-    history,
-    list_moves,
-    list_pointers,
-    locked_moves,
-)
+from entail.registry.pointers import current_pointer, history, list_moves, list_pointers
 from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
 from entail.trees.store.state import add_moves, open_state
+from tests.trees.conftest import at_once
 
 PACKAGED = "minilm"
 
@@ -39,7 +33,6 @@ def make(folder: Path, seed: int) -> Path:
 
 @pytest.fixture(autouse=True)
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
     (tmp_path / "models").mkdir()
     for seed, name in enumerate(("one", "two", "three")):
@@ -102,11 +95,7 @@ def test_roll_back_repeatedly() -> None:
 
 
 def test_concurrent_promotions_all_count() -> None:
-    movers = [threading.Thread(target=put, args=(name,)) for name in ("one", "two", "three") * 3]
-    for mover in movers:
-        mover.start()
-    for mover in movers:
-        mover.join()
+    at_once(put, ("one", "two", "three") * 3)
     moves = history()
     assert [move.number for move in moves] == list(range(9, 0, -1))
     assert [move.previous for move in moves] == list(range(8, -1, -1))
@@ -232,17 +221,6 @@ def test_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None
     roll_back(by="Bob")
     active().check()
     assert active().encoder == "org/model@abc"
-
-
-def test_roles_share_the_numbers() -> None:
-    first = put("one")
-    with locked_moves() as append:
-        assert append(replace(first, encoder="gauss", role="direction")).number == 2
-    assert (active().encoder, [move.number for move in list_moves("retriever")]) == ("one", [1])
-    assert (history(), list_pointers()) == ((first,), (first,))
-    assert put("two").number == 3, "numbers are those of all moves"
-    assert roll_back(by="Bob").encoder == "one"
-    assert current_pointer(role="direction") == replace(first, number=2, encoder="gauss", role="direction")
 
 
 def test_another_process_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,7 @@ import pytest
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, PromotionError, UnknownEncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.registry.models import (
-    active,
-    active_name,
-    promote,
-    require_no_worse,
-    roll_back,
-)
+from entail.registry.models import active, active_name, promote, require_no_worse, roll_back
 from entail.registry.pointers import history
 from entail.registry.roles import list_usable, role_of
 from entail.statistics.paired import PairedDifference

@@ -1,7 +1,6 @@
 """Batches, observed by the calls of the encoder."""
 
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -17,23 +16,31 @@ from entail.errors import EncoderError, ServingError
 from entail.index.protocol import Hits
 from entail.runtime.batching import BATCH, CHARS, Batcher, Call, Floats, Lane, current_call
 from entail.runtime.searches import Depth, search_together
+from tests.support.machine import until
 
 QUERY, PREMISE, RAW = Lane("query"), Lane("premise"), Lane("query", normalised=False)
 SOON = 10.0
 
 
-class Slow:
-    """An encoder that waits at its gate; a vector tells its text and lane."""
+class Gate:
+    """Notes calls, which wait until it is open."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.entered = threading.Semaphore(0)
-        self.calls: list[tuple[list[str], Lane]] = []
+        self.calls: list[tuple[list[str], Any]] = []
 
-    def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
-        self.calls.append((list(texts), lane))
+    def enter(self, texts: Sequence[str], option: Any) -> None:
+        self.calls.append((list(texts), option))
         self.entered.release()
         assert self.gate.wait(SOON)
+
+
+class Slow(Gate):
+    """An encoder that waits at its gate; a vector tells its text and lane."""
+
+    def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
+        self.enter(texts, lane)
         check_cancelled()
         if "bad" in texts:
             raise EncoderError("a text that breaks it")
@@ -125,20 +132,13 @@ def test_call_cancelled_or_out_of_time(seconds: float) -> None:
 SEARCHES = [(["2", "3"], 2), (["4"], 2), (["7"], 3), (["5", "6"], 2)]
 
 
-class Words:
+class Words(Gate):
     """An index that waits at its gate, and finds for a query the premise at its number."""
 
     name = "words"
 
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-        self.entered = threading.Semaphore(0)
-        self.calls: list[tuple[list[str], int]] = []
-
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        self.calls.append((list(queries), k))
-        self.entered.release()
-        assert self.gate.wait(SOON)
+        self.enter(queries, k)
         numbers = np.array([[int(query)] * k for query in queries])
         return Hits(numbers, numbers.astype(np.float32))
 
@@ -154,11 +154,8 @@ def test_searches_of_several_requests_share_a_call_by_depth() -> None:
         first = pool.submit(ask, ["1"], 2)
         assert index.entered.acquire(timeout=SOON)
         requests = {(*queries, str(k)): pool.submit(ask, queries, k) for queries, k in SEARCHES}
-        while (
-            REGISTRY.get_sample_value("entail_queue_texts", {"encoder": "search by words"})
-            != len(SEARCHES) + 2
-        ):
-            time.sleep(0.005)
+        queue = ("entail_queue_texts", {"encoder": "search by words"})
+        until(lambda: REGISTRY.get_sample_value(*queue) == len(SEARCHES) + 2)
         index.gate.set()
         hits = {key: future.result(SOON).positions.tolist() for key, future in requests.items()}
         assert first.result(SOON).scores.tolist() == [[1, 1]]

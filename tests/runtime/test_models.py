@@ -9,7 +9,6 @@ import pytest
 
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
-from entail.errors import EntailError
 from entail.index.dense import DenseIndex
 from entail.index.flat import VersionedIndex
 from entail.memory import CACHE
@@ -25,34 +24,7 @@ def empty_cache() -> None:
         CACHE.entries.clear()
 
 
-@pytest.mark.parametrize("error", [RuntimeError("CUDA out of memory"), MemoryError()])
-def test_any_failure_is_an_error_of_the_task_and_can_be_retried(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    def fail(*args: object, **options: object) -> None:
-        raise error
-
-    models = ModelCache()
-    with monkeypatch.context() as broken:
-        broken.setattr(models_module, "retriever", fail)
-        building = models.get_or_start("tfidf", CORPUS, wait=30)
-    assert building.value is None
-    assert isinstance(building.error, EntailError)
-    assert type(error).__name__ in str(building.error)
-    assert models.get_or_start("tfidf", CORPUS, wait=30).value is not None
-
-
-def test_encoders_with_one_premise_tower_share_one_index(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
-    folder = tmp_path / "models" / "tuned"
-    folder.mkdir(parents=True)
-    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
-    (folder / "adapter_model.safetensors").write_bytes(b"never read")
-    card = '{"base": "minilm", "towers": "single"}'
-    (folder / "entail.json").write_text(card, encoding="utf-8")
+def test_encoders_with_one_premise_tower_share_one_index(monkeypatch: pytest.MonkeyPatch) -> None:
     models, corpus = ModelCache(), sample_corpus()
     begun, wait = threading.Event(), threading.Event()
     dense = DenseIndex.__init__
@@ -65,14 +37,14 @@ def test_encoders_with_one_premise_tower_share_one_index(
     monkeypatch.setattr(DenseIndex, "__init__", slow)
     first = models.get_or_start("minilm", corpus, wait=0)
     assert begun.wait(30)
-    second = models.get_or_start("tuned", corpus, wait=0.2)
+    second = models.get_or_start("aeenc-minilm", corpus, wait=0.2)
     assert not second.done.is_set()
     wait.set()
     assert first.done.wait(30)
     assert second.done.wait(30)
     assert isinstance(first.value, DenseIndex)
     assert isinstance(second.value, DenseIndex)
-    assert second.value.name == "tuned"
+    assert second.value.name == "aeenc-minilm"
     assert second.value.vectors is first.value.vectors
 
 
