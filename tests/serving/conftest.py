@@ -4,10 +4,13 @@ import contextlib
 import getpass
 import http.client
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +22,7 @@ import pytest
 import uvicorn
 from fastapi import APIRouter, FastAPI
 
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.memory import CACHE
 from entail.runtime import models
@@ -29,9 +33,12 @@ from entail.serving.messages import Limits
 from entail.serving.service import Service
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
+from tests.arcf.conftest import FakeScorer
 from tests.support.machine import free_port, until
 
 SOON = 20.0
+TOKEN = "a-token-of-some-length"
+JSON = {"Content-Type": "application/json"}
 
 
 class HeldEncoder(SharedEncoder):
@@ -73,6 +80,33 @@ class Reply:
         return dict(answer["error"])
 
 
+def ask(
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
+    *,
+    seconds: float = SOON,
+) -> Reply:
+    """Send a request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+    try:
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        answer_headers = {name.lower(): value for name, value in answer.getheaders()}
+        return Reply(answer.status, answer_headers, answer.read())
+    finally:
+        connection.close()
+
+
+def is_ready(port: int) -> bool:
+    try:
+        return ask(port, "GET", "/health/ready").status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
 @dataclass
 class Served:
     port: int
@@ -89,17 +123,10 @@ class Served:
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Reply:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SOON)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            answer_headers = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, answer_headers, answer.read())
-        finally:
-            connection.close()
+        return ask(self.port, method, path, body, headers)
 
     def post(self, path: str, **fields: Any) -> Reply:
-        return self.send("POST", path, json.dumps(fields).encode(), {"Content-Type": "application/json"})
+        return self.send("POST", path, json.dumps(fields).encode(), JSON)
 
     def send_together(self, *requests: tuple[str, dict[str, Any]]) -> Callable[[], list[Reply]]:
         """Send requests in a thread each; return a function that waits for the replies."""
@@ -138,6 +165,25 @@ def running(app: FastAPI) -> Iterator[tuple[uvicorn.Server, int, threading.Threa
         server.should_exit = True
         thread.join(SOON)
         assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def running_app(port: int, log: Path, **environment: str) -> Iterator[None]:
+    """Run the app with the API in a process of its own, whose errors go into a log."""
+    command = ["-m", "entail", "app", "--api", "--port", str(port), "--address", "127.0.0.1"]
+    variables = {**os.environ, "ENTAIL_SERVE_TOKEN": TOKEN, "OMP_WAIT_POLICY": "PASSIVE", **environment}
+    with log.open("wb") as errors:
+        process = subprocess.Popen([sys.executable, *command], env=variables, stderr=errors)
+    try:
+        until(lambda: process.poll() is not None or _listens(port))
+        assert process.poll() is None, log.read_text()
+        health = ask(port, "GET", "/_stcore/health")
+        assert (health.status, health.body) == (200, b"ok")
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    assert "Traceback" not in log.read_text()
 
 
 @contextlib.contextmanager
@@ -181,7 +227,6 @@ def serve(
         CACHE.entries.clear()
     model_cache.cache_clear()
     monkeypatch.setattr(models, "SharedEncoder", HeldEncoder)
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
     store = CorpusStore(open_database(f"sqlite:///{tmp_path / 'served.db'}"))
     store.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
     with contextlib.ExitStack() as stack:
@@ -215,3 +260,24 @@ def serve(
 @pytest.fixture
 def served(serve: Callable[..., Served]) -> Served:
     return serve()
+
+
+@pytest.fixture
+def both(gaussian: str, write_reranker: Callable[..., Path], serve: Callable[..., Served]) -> Served:
+    """A server of points, `tiny`, of Gaussians, `mine`, and of the re-ranker `reader`."""
+    write_reranker("reader", depth=5)
+    return serve(others=[gaussian])
+
+
+@pytest.fixture
+def install_scorer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scorer]:
+    """Return what lets a scorer `mine` be served, which scores by a function of words."""
+
+    def install(by: Callable[[list[str], list[str]], float]) -> Scorer:
+        scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
+        listed = ListedScorer("mine", scorer.form, "mine@1")
+        monkeypatch.setattr("entail.serving.routes.list_scorers", lambda: [listed])
+        monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **options: scorer)
+        return scorer
+
+    return install

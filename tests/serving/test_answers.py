@@ -31,24 +31,14 @@ LONG = " ".join(["ba"] * 600)
 WAYS: Any = ("entails", "entailed")
 
 
-@pytest.fixture
-def both(gaussian: str, write_reranker: Callable[..., Path], serve: Callable[..., Served]) -> Served:
-    """A server of points, `tiny`, of Gaussians, `mine`, and of the re-ranker `reader`."""
-    write_reranker("reader", depth=5)
-    return serve(others=[gaussian])
-
-
-def vectors(reply: Any) -> np.ndarray:
-    assert reply.status == 200, reply.body
-    return EncodeAnswer.model_validate_json(reply.body).array()
-
-
-@pytest.mark.parametrize("tower", ["query", "premise"])
-def test_encode(served: Served, tower: Any) -> None:
-    expected = BiEncoder("tiny", device="cpu").encode(TEXTS, tower)
-    reply = served.post("/encode", texts=TEXTS, encoder="tiny", tower=tower)
-    np.testing.assert_allclose(vectors(reply), expected, atol=1e-5)
-    assert reply.json["revision"] == BiEncoder("tiny").revision
+def test_encode(served: Served) -> None:
+    encoder, towers = BiEncoder("tiny", device="cpu"), ("query", "premise")
+    for tower in towers:
+        reply = served.post("/encode", texts=TEXTS, encoder="tiny", tower=tower)
+        assert reply.status == 200, reply.body
+        answer = EncodeAnswer.model_validate_json(reply.body)
+        np.testing.assert_allclose(answer.array(), encoder.encode(TEXTS, tower), atol=1e-5)
+        assert answer.revision == encoder.revision
 
 
 def change_form(name: str, **fields: Any) -> None:
@@ -84,29 +74,31 @@ def test_encode_gaussians(gaussian: str, serve: Callable[..., Served], tanh: boo
         ("mine", {"direction": "entailed"}),
     ],
 )
-@pytest.mark.parametrize("inline", [False, True])
 def test_search(
-    both: Served, grove: dict[str, Any], tmp_path: Path, name: str, options: dict[str, str], inline: bool
+    both: Served, grove: dict[str, Any], tmp_path: Path, name: str, options: dict[str, str]
 ) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
-    source = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
-    reply = both.post("/search", queries=queries, retriever=name, k=7, **source, **options)
-    assert reply.status == 200, reply.body
-    assert (tmp_path / "data" / "vectors").exists() == (name not in LEXICAL and not inline)
-    answer = SearchAnswer.model_validate_json(reply.body)
+    answers = {}
+    for source in ({"premises": grove["facts"]}, {"corpus": "grove"}):
+        reply = both.post("/search", queries=queries, retriever=name, k=7, **source, **options)
+        assert reply.status == 200, reply.body
+        stored = name not in LEXICAL and "corpus" in source
+        assert (tmp_path / "data" / "vectors").exists() == stored
+        answers[source.get("corpus")] = SearchAnswer.model_validate_json(reply.body)
     index: Any = retriever(f"{name}+reader" if "reranker" in options else name, corpus)
     way = options.get("direction")
     ways = {} if way is None else {"direction": {"entails": "entailing"}.get(way, way)}
     expected = index.search(queries, k=7, **ways)
-    assert [[hit.position for hit in hits] for hits in answer.hits] == expected.positions.tolist()
-    scores = [[hit.score for hit in hits] for hits in answer.hits]
-    np.testing.assert_allclose(scores, expected.scores, rtol=1e-4, atol=1e-5)
-    assert (answer.retriever, answer.revision) == (index.name, index.manifest.revision)
-    assert (answer.corpus, answer.count) == (None if inline else "grove", 40)
-    assert (answer.corpus_hash, answer.direction) == (corpus.hash, way)
-    best = answer.hits[0][0]
-    assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
+    for source_name, answer in answers.items():
+        assert [[hit.position for hit in hits] for hits in answer.hits] == expected.positions.tolist()
+        scores = [[hit.score for hit in hits] for hits in answer.hits]
+        np.testing.assert_allclose(scores, expected.scores, rtol=1e-4, atol=1e-5)
+        assert (answer.retriever, answer.revision) == (index.name, index.manifest.revision)
+        assert (answer.corpus, answer.count) == (source_name, 40)
+        assert (answer.corpus_hash, answer.direction) == (corpus.hash, way)
+        best = answer.hits[0][0]
+        assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
 
 
 def test_positions_are_those_of_the_request(served: Served) -> None:
@@ -120,13 +112,20 @@ def test_positions_are_those_of_the_request(served: Served) -> None:
     assert {(fact.position, fact.text) for fact in answered} == {(0, "ba be"), (3, "fo fu"), (5, "lo")}
 
 
-def test_defaults_of_a_search(both: Served, grove: dict[str, Any]) -> None:
+def test_info_and_defaults_of_a_search(both: Served, grove: dict[str, Any]) -> None:
     fields: Any = {"queries": [f" {grove['facts'][3]} "], "corpus": "grove", "k": 5}
     with Client(both.url) as client:
         answers = [client.search(**fields), client.search(**fields, direction="entails")]
     assert [(a.retriever, a.direction) for a in answers] == [("tiny", None), ("mine", "entails")]
     assert [a.hits[0][0].text for a in answers] == [grove["facts"][3]] * 2
     assert [hit.rank for hit in answers[0].hits[0]] == [1, 2, 3, 4, 5]
+    info = Info.model_validate_json(both.send("GET", "/info").body)
+    encoders = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in info.encoders}
+    assert encoders == {"tiny": (False, 16), "mine": (True, 16)}
+    assert (info.encoders[0].revision, info.encoders[0].loaded) == (BiEncoder("tiny").revision, True)
+    assert info.retrievers == [*LEXICAL, "tiny", "mine", "tiny+bm25"]
+    assert [(corpus.name, corpus.count, corpus.active) for corpus in info.corpora] == [("grove", 40, "tiny")]
+    assert (info.limits, info.device, info.rerankers) == (asdict(Limits()), "cpu", ["reader"])
 
 
 @pytest.mark.parametrize("form", [{}, {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}])
@@ -149,15 +148,7 @@ def test_direction(gaussian: str, serve: Callable[..., Served], form: dict[str, 
     assert [row[0].score for row in hits] == pytest.approx(scores, rel=1e-3)
 
 
-def test_without_an_encoder_of_gaussians(served: Served) -> None:
-    for reply in (
-        served.post("/direction", first=["ba"], second=["be"]),
-        served.post("/search", queries=["ba"], corpus="grove", direction="entails"),
-    ):
-        assert (reply.status, reply.error["kind"]) == (404, "unknown_encoder")
-
-
-def test_claims(served: Served) -> None:
+def test_claims_and_heads_of_answers(served: Served) -> None:
     questions = ["When did Rome win?", "who plays the mom on modern family", "谁写了红楼梦"]
     with Client(served.url) as client:
         records = client.claim(questions).claims
@@ -166,19 +157,6 @@ def test_claims(served: Served) -> None:
     assert [(r.question, r.claim, r.rule) for r in records] == [(c.question, c.text, c.rule) for c in claims]
     assert [record.fallback for record in records] == [False, False, True]
     assert (records[0].statement, stated.statement) == (None, "Rome won in 202 BC.")
-
-
-def test_info(both: Served) -> None:
-    info = Info.model_validate_json(both.send("GET", "/info").body)
-    encoders = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in info.encoders}
-    assert encoders == {"tiny": (False, 16), "mine": (True, 16)}
-    assert (info.encoders[0].revision, info.encoders[0].loaded) == (BiEncoder("tiny").revision, True)
-    assert info.retrievers == [*LEXICAL, "tiny", "mine", "tiny+bm25"]
-    assert [(corpus.name, corpus.count, corpus.active) for corpus in info.corpora] == [("grove", 40, "tiny")]
-    assert (info.limits, info.device, info.rerankers) == (asdict(Limits()), "cpu", ["reader"])
-
-
-def test_the_head_of_an_answer(served: Served) -> None:
     for path in ("/health", "/health/ready", "/info", "/claim", "/nothing"):
         head, answer = served.send("HEAD", path), served.send("GET", path)
         assert (head.status, head.body) == (answer.status, b""), path

@@ -15,7 +15,6 @@ from typing import Any
 import faiss
 import pytest
 
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.encoders import encoder as encoders
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.towers import BertTowers
@@ -42,9 +41,13 @@ class Steps:
     """Counts steps of work and holds them until it is released."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.hold()
+
+    def hold(self) -> None:
+        """Count from 0, and hold the next step."""
         self.count = 0
         self.reached, self.released = threading.Event(), threading.Event()
-        self._monkeypatch = monkeypatch
 
     def of(self, owner: object, name: str) -> None:
         """Count the calls of a function of a class or module."""
@@ -72,17 +75,14 @@ def mine(
     gaussian: str,
     write_reranker: Callable[..., Path],
     serve: Callable[..., Served],
+    install_scorer: Callable[..., object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Served:
     """A server of encoders of points and of Gaussians, a re-ranker and a scorer; one thread for requests."""
     write_reranker("reader", depth=5)
     monkeypatch.setattr(encoders, "PASS_TOKENS", 30)
     monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)
-    pairs = FakeScorer(lambda prefix, candidate: float(len(candidate)))
-    scorer = Scorer("mine", "mine@1", ScorerForm(), pairs)
-    listed = [ListedScorer("mine", scorer.form, "mine@1")]
-    monkeypatch.setattr(routes, "list_scorers", lambda: listed)
-    monkeypatch.setattr(chains, "load_scorer", lambda name, **options: scorer)
+    install_scorer(lambda prefix, candidate: float(len(candidate)))
     return serve(limits=PATIENT, others=[gaussian])
 
 
@@ -110,22 +110,18 @@ WORK: dict[str, tuple[object, str, str, Fields]] = {
 
 
 @pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("disconnects", [False, True], ids=["deadline", "disconnect"])
-def test_work_ends_with_its_request(
-    work: str, disconnects: bool, mine: Served, grove: dict[str, Any], steps: Steps
-) -> None:
+def test_work_ends_with_its_request(work: str, mine: Served, grove: dict[str, Any], steps: Steps) -> None:
     owner, name, path, fields = WORK[work]
     texts = grove["facts"][:6] if path == "/search" and owner is not BertTowers else TEXTS
     # So that weights, indexes and scorers are there.
     assert mine.post(path, **fields(texts[-1:])).status == 200
     steps.of(owner, name)
-    if disconnects:
-        disconnect(mine, path, fields(texts), once=steps.reached)
-    else:
-        time_out(mine, path, fields(texts), once=steps.reached)
-    steps.released.set()
-    assert mine.post(path, **fields(texts[:1])).status == 200
-    assert steps.count == 2
+    for end in (time_out, disconnect):
+        steps.hold()
+        end(mine, path, fields(texts), once=steps.reached)
+        steps.released.set()
+        assert mine.post(path, **fields(texts[:1])).status == 200
+        assert steps.count == 2
 
 
 def time_out(served: Served, path: str, fields: dict[str, Any], *, once: threading.Event) -> None:

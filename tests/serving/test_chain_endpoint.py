@@ -1,16 +1,15 @@
 """Chains of facts, over HTTP."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from entail.arcf.chains.chain import NearestSteps, Search, corpus_facts, follow, score_step
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.serving.client import Client
-from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import Served
 
 
@@ -37,22 +36,13 @@ def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     assert (inline.corpus, inline.corpus_version, inline.chain) == (None, None, answer.chain)
 
 
-@pytest.fixture
-def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
-    """A scorer that is served: the longer a fact the better, and two are enough."""
-
-    def by(prefix: list[str], candidate: list[str]) -> float:
-        return float(len("".join(candidate))) if candidate else 100.0 * (sum("." in w for w in prefix) > 2)
-
-    scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
-    listed = ListedScorer("mine", scorer.form, "mine@1")
-    monkeypatch.setattr("entail.serving.routes.list_scorers", lambda: [listed])
-    monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **options: scorer)
-    return scorer
+def score(prefix: list[str], candidate: list[str]) -> float:
+    """Score a fact the higher the longer it is; two are enough."""
+    return float(len("".join(candidate))) if candidate else 100.0 * (sum("." in w for w in prefix) > 2)
 
 
-def test_scorer(scorer: Scorer, served: Served) -> None:
-    facts = ["ba be", "ba be bi bo", "ba be bi bo bu da"]
+def test_scorer(install_scorer: Callable[..., Any], served: Served) -> None:
+    scorer, facts = install_scorer(score), ["ba be", "ba be bi bo", "ba be bi bo bu da"]
     with Client(served.url) as client:
         assert client.info().scorers == ["mine"]
         answer = client.chain("ba", "be", facts=facts, least=0)
@@ -63,6 +53,6 @@ def test_scorer(scorer: Scorer, served: Served) -> None:
         assert [step.bare for step in answer.steps] == [0.0, 0.0, 100.0]
         assert (answer.dropped, answer.question_cut) == (0, False)
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
-    scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
+    scorer.pairs.by = lambda prefix, candidate: float("nan")
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")

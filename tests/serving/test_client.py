@@ -9,8 +9,8 @@ import pytest
 from entail.errors import EntailError, ServingError
 from entail.serving.client import MAX_RETRY_SECONDS, Client
 from entail.serving.messages import EncodeAnswer, EncodeRequest
+from tests.serving.conftest import TOKEN
 
-TOKEN = "a-token-of-some-length"
 REQUEST = EncodeRequest(texts=["a", "b"])
 ANSWER = EncodeAnswer.of(np.eye(2, 3, dtype=np.float32), REQUEST, encoder="e", revision="e@1").model_dump()
 

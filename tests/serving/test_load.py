@@ -15,26 +15,12 @@ from typing import Any
 
 import pytest
 
-from entail.errors import ServingError
 from entail.serving.client import Client
 from entail.serving.messages import Limits
-from tests.serving.conftest import SOON, Served, nginx_in_front
+from tests.serving.conftest import JSON, SOON, TOKEN, Served, is_ready, nginx_in_front
 from tests.support.machine import free_port, until
 
-TOKEN = "a-token-of-some-length"
 SEARCH = {"queries": ["ba"], "corpus": "grove", "retriever": "tiny"}
-
-
-def test_requests_share_a_call(served: Served) -> None:
-    served.hold()
-    replies = served.send_together(
-        ("/encode", {"texts": ["ru"]}),
-        ("/encode", {"texts": ["ri"]}),
-    )
-    until(lambda: served.waiting == 2)
-    served.release()
-    assert [reply.status for reply in replies()] == [200] * 2
-    assert sorted(served.encoder.calls[1][0]) == ["ri", "ru"]
 
 
 def test_full_queue(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,13 +106,9 @@ def test_sigterm(tiny_home: Path) -> None:
         text=True,
     )
     try:
+        until(lambda: is_ready(port))
         with Client(f"http://127.0.0.1:{port}", token=TOKEN, attempts=1) as client:
-            for _ in range(600):
-                try:
-                    if client.health().ready:
-                        break
-                except ServingError:
-                    time.sleep(0.1)
+            assert client.health().ready
             assert client.encode(["ba", "be"]).shape == (2, 16)
             process.send_signal(signal.SIGTERM)
             out, errors = process.communicate(timeout=SOON)
@@ -135,9 +117,6 @@ def test_sigterm(tiny_home: Path) -> None:
     assert process.returncode == 0
     assert json.loads(out) == {"stopped": True}
     assert TOKEN not in errors
-
-
-JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture

@@ -17,10 +17,8 @@ from entail.runtime.memory import list_residents
 from entail.runtime.shared_metrics import FOLDER
 from entail.serving.client import Client
 from entail.serving.history import History, Sample, Traffic, read_metrics, split_traffic, take_sample
-from tests.serving.conftest import Served
+from tests.serving.conftest import JSON, TOKEN, Served
 from tests.support.machine import until
-
-TOKEN = "a-token-of-some-length"
 
 
 def sampled(served: Served) -> Sample:
@@ -36,8 +34,7 @@ def test_requests_are_counted_by_endpoint_and_status(serve: Callable[..., Served
     for path, status in (("/info", 200), ("/nothing", 404), ("/health", 200), ("/metrics", 200)):
         assert served.send("GET", path, headers=authorised).status == status
     assert served.post("/encode", texts=["ba"]).status == 401
-    headers = {**authorised, "Content-Type": "application/json"}
-    assert served.send("POST", "/encode", b'{"texts": ["ba", "bo"]}', headers).status == 200
+    assert served.send("POST", "/encode", b'{"texts": ["ba", "bo"]}', authorised | JSON).status == 200
     traffic = Traffic(before, sampled(served))
     total = {
         (endpoint, status): traffic.count("entail_requests_total", endpoint=endpoint, status=status)
@@ -124,7 +121,7 @@ def test_processes_of_one_data_folder_add_up(tmp_path: Path) -> None:
         "from entail.runtime.metrics import REQUESTS; REQUESTS.labels('/x', '200').inc(3)\n"
         "from entail.serving.metrics import metrics; print(metrics().body.decode()); input()\n"
     )
-    environment = {**os.environ, FOLDER: str(tmp_path / "metrics"), "ENTAIL_DATA_DIR": str(tmp_path)}
+    environment = {**os.environ, FOLDER: str(tmp_path / "metrics")}
 
     def start() -> tuple[subprocess.Popen[str], float]:
         process = subprocess.Popen(

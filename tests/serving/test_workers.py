@@ -23,7 +23,7 @@ from entail.runtime.shared_metrics import FOLDER
 from entail.serving.history import Sample, take_sample
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.serving.conftest import SOON
+from tests.serving.conftest import JSON, SOON, Reply, ask, is_ready
 from tests.support.machine import free_port, until
 
 WORKERS = 2
@@ -38,26 +38,13 @@ class Workers:
     corpora: CorpusStore
     corpus_id: str
 
-    def send(self, path: str, **fields: Any) -> tuple[int, Any]:
-        """Send a request on a connection of its own, which any process may take."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            headers = {"Content-Type": "application/json"}
-            connection.request("POST" if fields else "GET", path, json.dumps(fields) or None, headers)
-            answer = connection.getresponse()
-            body = answer.read()
-            return answer.status, json.loads(body) if path != "/metrics" else body.decode()
-        finally:
-            connection.close()
+    def send(self, path: str, **fields: Any) -> Reply:
+        """Send a request, which any process may take."""
+        method, body = ("POST", json.dumps(fields).encode()) if fields else ("GET", None)
+        return ask(self.port, method, path, body, JSON, seconds=PATIENCE)
 
     def sample(self) -> Sample:
-        return take_sample(text_string_to_metric_families(self.send("/metrics")[1]))
-
-    def is_ready(self) -> bool:
-        try:
-            return self.send("/health/ready")[0] == 200
-        except (OSError, http.client.HTTPException):
-            return False
+        return take_sample(text_string_to_metric_families(self.send("/metrics").body.decode()))
 
     @property
     def pids(self) -> set[int]:
@@ -68,7 +55,6 @@ class Workers:
 
 @pytest.fixture
 def workers(tiny_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
     monkeypatch.setenv(FOLDER, str(tmp_path / "metrics"))
     corpora = CorpusStore(open_database())
     texts = [f"{word} {number}" for number in range(PREMISES // 4) for word in ("ba", "be", "bi", "bo")]
@@ -78,7 +64,7 @@ def workers(tiny_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     served = Workers(process, port, corpora, info.id)
     try:
-        until(served.is_ready)
+        until(lambda: is_ready(port))
         yield served
     finally:
         process.kill()
@@ -90,7 +76,7 @@ def test_workers(workers: Workers) -> None:
 
     until(lambda: len(workers.pids) == WORKERS)
     for _ in range(40):
-        until(lambda: workers.send("/search", **search)[0] == 200)
+        until(lambda: workers.send("/search", **search).status == 200)
     files = list(shared_folder().iterdir())
     assert len(files) == 1, "both map the same file of vectors"
     mapped = [
@@ -102,11 +88,11 @@ def test_workers(workers: Workers) -> None:
     # What another process changes, all see at once.
     workers.corpora.add(workers.corpus_id, ["bu"], author="Ada")
     for _ in range(12):
-        status, answer = workers.send("/search", **search | {"queries": ["bu"]})
-        if status == 200:
-            assert (answer["corpus_version"], answer["hits"][0][0]["text"]) == (2, "bu")
+        reply = workers.send("/search", **search | {"queries": ["bu"]})
+        if reply.status == 200:
+            assert (reply.json["corpus_version"], reply.json["hits"][0][0]["text"]) == (2, "bu")
     promote("other", by="Ada", anyway=True)
-    assert {workers.send("/encode", texts=["ba"])[1]["encoder"] for _ in range(12)} == {"other"}
+    assert {workers.send("/encode", texts=["ba"]).json["encoder"] for _ in range(12)} == {"other"}
 
     # One that is killed is replaced; requests are answered or refused, never held up.
     before = workers.sample()
