@@ -1,20 +1,16 @@
 """``entail app``: what is decided before a server runs; the server itself is met in the browser tests."""
 
-import http.client
-import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import entail
 from entail.ui.app import ASGI
 from entail.ui.launch import launch
+from tests.serving.conftest import JSON, TOKEN, ask, running_app
 from tests.support.machine import free_port
 
 
@@ -22,7 +18,6 @@ def test_options_of_streamlit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     from streamlit.web import cli
 
     calls: list[list[str]] = []
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: calls.append(arguments))
     monkeypatch.setattr("entail.ui.launch._prepare", lambda: None)
     monkeypatch.chdir(tmp_path)
@@ -47,7 +42,7 @@ def test_api_needs_a_token_where_sign_in_is_configured(damaged: bool, tmp_path: 
     (project / ".streamlit").mkdir(parents=True)
     if not damaged:
         (project / ".streamlit" / "secrets.toml").write_text('[auth]\nclient_id = "a"\n')
-    environment |= {"HOME": str(tmp_path / "home"), "ENTAIL_DATA_DIR": str(tmp_path / "data")}
+    environment["HOME"] = str(tmp_path / "home")
     inherited = {name: value for name, value in os.environ.items() if name != "ENTAIL_SERVE_TOKEN"}
     # As `entail app --api` outside of a checkout.
     code = (
@@ -76,7 +71,6 @@ def test_no_start_with_secrets_that_cannot_be_used(named: str, entry: str, tmp_p
     (tmp_path / "ok.toml").write_text(f"{entry}\n")
     environment = {
         **os.environ,
-        "ENTAIL_DATA_DIR": str(tmp_path / "data"),
         "STREAMLIT_SECRETS_FILES": named,
         "PYTHONPATH": str(Path(entail.__file__).parents[1]),
     }
@@ -94,47 +88,16 @@ def test_no_start_with_secrets_that_cannot_be_used(named: str, entry: str, tmp_p
     assert "geheim" not in done.stderr
 
 
-def ask(port: int, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    try:
-        connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
 def test_pages_and_api_on_one_port(tmp_path: Path) -> None:
-    port = free_port()
-    token = "a-token-of-some-length"
-    environment = {
-        **os.environ,
-        "ENTAIL_DATA_DIR": str(tmp_path / "data"),
-        "ENTAIL_SERVE_TOKEN": token,
-        "OMP_WAIT_POLICY": "PASSIVE",
-    }
-    command = ["-m", "entail", "app", "--api", "--port", str(port), "--address", "127.0.0.1"]
-    process = subprocess.Popen([sys.executable, *command], env=environment, stderr=subprocess.PIPE)
-    try:
-        for _ in range(600):
-            try:
-                assert ask(port, "GET", "/_stcore/health") == (200, b"ok")
-                break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.2)
-        assert b"<title>Streamlit</title>" in ask(port, "GET", "/Trees")[1]
-        assert json.loads(ask(port, "GET", "/api/health")[1])["live"] is True
-        assert ask(port, "GET", "/api/info")[0] == 401
-        assert ask(port, "POST", "/api/encode", {"texts": []}, token)[0] == 422
-        status, body = ask(port, "POST", "/api/encode", {"texts": ["ice is cold"]}, token)
-        assert (status, len(json.loads(body)["vectors"][0])) == (200, 384)
-        assert "/encode" in json.loads(ask(port, "GET", "/api/openapi.json", token=token)[1])["paths"]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        errors = process.communicate(timeout=60)[1].decode()
-    assert "Traceback" not in errors
+    port, signed = free_port(), {**JSON, "Authorization": f"Bearer {TOKEN}"}
+    with running_app(port, tmp_path / "errors"):
+        assert b"<title>Streamlit</title>" in ask(port, "GET", "/Trees").body
+        assert ask(port, "GET", "/api/health").json["live"] is True
+        assert ask(port, "GET", "/api/info").status == 401
+        assert ask(port, "POST", "/api/encode", b'{"texts": []}', signed).status == 422
+        reply = ask(port, "POST", "/api/encode", b'{"texts": ["ice is cold"]}', signed, seconds=60)
+        assert (reply.status, len(reply.json["vectors"][0])) == (200, 384)
+        assert "/encode" in ask(port, "GET", "/api/openapi.json", headers=signed).json["paths"]
     log = (tmp_path / "data" / "log" / "app.log").read_text()
     assert log
-    assert token not in log
+    assert TOKEN not in log

@@ -23,12 +23,6 @@ from entail.progress import Progress
 Behaviour = Callable[[], Report]
 
 
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    return tmp_path / "data"
-
-
 def run(behaviour: Behaviour, *arguments: str) -> int:
     """Run a command that does this."""
     app = typer.Typer(rich_markup_mode=None)
@@ -173,7 +167,7 @@ def test_help_loads_nothing_heavy() -> None:
     ],
 )
 def test_errors(
-    error: BaseException, message: str, code: int, capsys: pytest.CaptureFixture[str], data_folder: Path
+    error: BaseException, message: str, code: int, capsys: pytest.CaptureFixture[str], own_data_folder: Path
 ) -> None:
     assert run(fails(error), "--json") == code
     out, err = capsys.readouterr()
@@ -183,7 +177,7 @@ def test_errors(
         record = json.loads(out)["error"]
         assert record["type"] == type(error).__name__
         assert err == f"Error: {record['message']}\n"
-    log = data_folder / "log" / "cli.log"
+    log = own_data_folder / "log" / "cli.log"
     assert log.exists() == isinstance(error, KeyError)
     if log.exists():
         assert str(log) in err
@@ -191,12 +185,12 @@ def test_errors(
         assert os.name != "posix" or log.stat().st_mode & 0o077 == 0
 
 
-def test_debug(capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
+def test_debug(capsys: pytest.CaptureFixture[str], own_data_folder: Path) -> None:
     with pytest.warns(DeprecationWarning, match="an old way"):
         run(noisy, "--debug")
     assert run(fails(RuntimeError("boom")), "--debug", "--json") == 1
     assert "Traceback" in capsys.readouterr().err
-    assert not data_folder.exists()
+    assert not own_data_folder.exists()
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,11 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 
 
-def test_question(run_json: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claim", "When did Rome win?"]) == 0
-    assert capsys.readouterr().out == "There exists a known time when Rome won.\n(when)\n"
+def test_claims_of_a_question_and_of_a_file(run_json: Any, tmp_path: Path) -> None:
+    assert run_json("claim", "When did Rome win?")["claim"] == "There exists a known time when Rome won."
     data = run_json("claim", "When did Rome win?", "--answer", "202 BC")
     assert (data["rule"], data["fallback"], data["how"]) == ("when", False, "inserted")
     assert data["statement"] == "Rome won in 202 BC."
-
-
-def test_a_file_of_questions(run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "questions.jsonl"
     rows = [{"question": "who won", "answer": ["Rome", "the Romans"]}, {"question": "谁写了红楼梦"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -30,35 +26,25 @@ def test_a_file_of_questions(run_json: Any, tmp_path: Path, capsys: pytest.Captu
     assert (data["questions"], data["fallback"]) == (2, 1)
     assert [claim["rule"] for claim in data["claims"]] == ["who", "general"]
     assert [claim.get("statement") for claim in data["claims"]] == ["Rome won.", None]
-    assert main(["claim", "--file", str(file)]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "Rome won."
-
-
-@pytest.mark.parametrize("arguments", [[], ["who won", "--file", "x"], ["--file", "x", "--answer", "Rome"]])
-def test_contradictory_options(arguments: list[str], run_json: Any) -> None:
-    assert run_json("claim", *arguments, code=1)["error"]["type"] == "SettingsError"
+    for arguments in ([], ["who won", "--file", "x"], ["--file", "x", "--answer", "Rome"]):
+        assert run_json("claim", *arguments, code=1)["error"]["type"] == "SettingsError"
 
 
 ROW = '{"id": "r", "hypothesis": "h", "proof": "sent1 -> hypothesis; ", "context": "sent1: a"}\n'
 
 
 @pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a file of three trees; return the data folder."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trees.jsonl").write_text(ROW * 3)
-    return tmp_path / "data"
+    return own_data_folder
 
 
-def test_convert(run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["convert", "trees.jsonl", "out.csv"]) == 0
-    assert capsys.readouterr().out == "wrote 3 trees to out.csv\n"
-    assert main(["convert", "trees.jsonl", "out.svg", "--row", "2"]) == 0
-    assert capsys.readouterr().out == "wrote 1 tree to out.svg\n"
-    assert main(["convert", "trees.jsonl", "out.dot"]) == 0
-    assert capsys.readouterr().out == "wrote 3 trees to 3 files, out-001.dot to out-003.dot\n"
+def test_convert(run_json: Any, tmp_path: Path) -> None:
+    assert run_json("convert", "trees.jsonl", "out.csv") == {"trees": 3, "files": ["out.csv"]}
+    files = ["out-001.dot", "out-002.dot", "out-003.dot"]
+    assert run_json("convert", "trees.jsonl", "out.dot") == {"trees": 3, "files": files}
     assert (tmp_path / "out-003.dot").exists()
     assert run_json("convert", "trees.jsonl", "out.dot", "--row", "1") == {"trees": 1, "files": ["out.dot"]}
 
@@ -84,29 +70,25 @@ def test_overwrite_and_replace(run_json: Any, tree: str, tmp_path: Path) -> None
     assert [restored["before"]] == [str(path) for path in (tmp_path / "data").glob("before-restore-*.zip")]
 
 
-def test_damaged_database(tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_database(tree: str, data: Path, tmp_path: Path, run_json: Any) -> None:
     file = tmp_path / "b.zip"
-    main(["backup", str(file)])
+    run_json("backup", str(file))
     (data / "entail.db").write_bytes(b"no database" * 1000)
-    assert main(["doctor"]) == 1
-    assert "PROBLEM: the database" in capsys.readouterr().out
-    assert main(["restore", str(file)]) == 1
-    assert main(["restore", str(file), "--replace"]) == 0
-    assert "the damaged database was moved to" in capsys.readouterr().out
-    assert main(["doctor"]) == 0
+    assert run_json("doctor", code=1)["problems"]
+    run_json("restore", str(file), code=1)
+    assert Path(run_json("restore", str(file), "--replace")["damaged"]).exists()
+    assert run_json("doctor")["problems"] == []
 
 
 def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor"]) == 0
-    out = capsys.readouterr().out
-    pieces = ("entail ", "python", "torch", "device", str(data), "vectors of premises", "revision")
-    for piece in (*pieces, "1 tree, 1 act"):
-        assert piece in out
-    assert "PROBLEM" not in out
     report = run_json("doctor")
     assert (report["problems"], report["database"]["rows"]["trees"]) == ([], 1)
-    expected = {"versions", "device", "database", "problems", "machine", "room", "jobs"}
-    assert set(report) == expected
+    assert set(report) == {"versions", "device", "database", "problems", "machine", "room", "jobs"}
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for piece in ("entail ", "torch", "device", str(data), "vectors of premises", "1 tree, 1 act"):
+        assert piece in out
+    assert "PROBLEM" not in out
 
 
 def test_a_corpus_is_encoded_into_a_store(tiny_home: Path, run_json: Any, tmp_path: Path) -> None:

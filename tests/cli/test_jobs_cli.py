@@ -122,27 +122,16 @@ def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> 
     assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
 
 
-@pytest.fixture
-def dev(tmp_path: Path) -> Path:
-    file = tmp_path / "dev.jsonl"
-    rows = [("ba be bi bo", "ba"), ("fa fe fi", "fa fe"), ("la le li", "lo"), ("sa", "se si")]
-    lines = [
-        {"sentence1": p, "sentence2": h, "gold_label": label}
-        for (p, h), label in zip(rows, ["entailment", "entailment", "neutral", "contradiction"], strict=True)
-    ]
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    return file
-
-
-def test_promote_and_roll_back_by_role(run_json: Any, tiny_home: Path, gaussian: str, dev: Path) -> None:
+def test_promote_and_roll_back_by_role(run_json: Any, tiny_home: Path, gaussian: str, tmp_path: Path) -> None:
+    dev = tmp_path / "dev.jsonl"
+    pair = {"sentence1": "ba be bi bo", "sentence2": "ba", "gold_label": "entailment"}
+    dev.write_text(json.dumps(pair), encoding="utf-8")
     shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
     measured = ["evaluate", "nli", "--direction", "--data", str(dev)]
     assert run_json(*measured)["encoder"] == "gausscse-minilm"
     assert run_json("promote")["in_use"]["direction"]["encoder"] == "gausscse-minilm"
     promoted = run_json("promote", "mine")
-    assert (promoted["role"], promoted["evaluation"]["primary"]) == ("direction", "Direction"), (
-        "on the sample"
-    )
+    assert (promoted["role"], promoted["evaluation"]["primary"]) == ("direction", "Direction")
     assert promoted["evaluation"]["rivals"]
     assert run_json(*measured)["encoder"] == "mine"
     run_json("promote", "tiny", "--anyway")

@@ -1,8 +1,8 @@
 """``entail serve``: what is decided before a server runs; the server itself is met in tests/serving."""
 
-import json
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,20 +19,14 @@ def own_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_metrics, "share_metrics", lambda: None)
 
 
-def test_unknown_encoder(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "--encoder", "nowhere", "--json"]) == 1
-    out, errors = capsys.readouterr()
-    assert "no encoder is called 'nowhere'" in errors
-    assert json.loads(out)["error"]["type"] == "UnknownEncoderError"
-
-
-def test_port_in_use(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_encoder_and_port_in_use(tiny_home: Path, run_json: Any) -> None:
+    assert run_json("serve", "--encoder", "nowhere", code=1)["error"]["type"] == "UnknownEncoderError"
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        assert main(["serve", "--encoder", "tiny", "--port", str(port)]) == 1
-    assert f"found 127.0.0.1:{port} in use" in capsys.readouterr().err
+        error = run_json("serve", "--encoder", "tiny", "--port", str(port), code=1)["error"]
+    assert f"127.0.0.1:{port}" in error["message"]
 
 
 def test_warning_without_a_token(

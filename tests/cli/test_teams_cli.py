@@ -16,12 +16,6 @@ from entail.trees.log.tree import ROOT
 from entail.trees.store.database import open_database
 
 
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the database of a test apart."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
-
-
 def write_copies(*, submitted: int) -> list[str]:
     """Make a project with one hypothesis, two copies that share one of three premises, some submitted.
 
@@ -43,27 +37,22 @@ def write_copies(*, submitted: int) -> list[str]:
     return trees
 
 
-def test_it_says_how_far_annotators_agree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_how_far_annotators_agree(run_json: Any, capsys: pytest.CaptureFixture[str]) -> None:
     write_copies(submitted=2)
-    assert main(["agreement", "weather", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = run_json("agreement", "weather")
     assert data["project"] == "Weather"
     assert data["trees"]["leaves"]["observed"] == pytest.approx(1 / 3)
     assert [row["annotators"] for row in data["hypotheses"]] == [["Bo", "Cy"]]
     assert main(["agreement", "Weather"]) == 0
     assert "snow is cold" in capsys.readouterr().out
+    assert "nothing" in run_json("agreement", "nothing", code=1)["error"]["message"]
 
 
-def test_a_copy_that_is_missing_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_that_is_missing_is_waited_for_and_the_other_is_hidden(run_json: Any, tmp_path: Path) -> None:
     write_copies(submitted=1)
-    assert main(["agreement", "Weather", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = run_json("agreement", "Weather")
     assert (data["hypotheses"], data["waiting"]) == ([], 1)
-
-
-def test_an_unknown_project_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["agreement", "nothing"]) == 1
-    assert "nothing" in capsys.readouterr().err
+    assert run_json("export-project", "Weather", str(tmp_path / "weather"))["copies"] == 0
 
 
 def test_trees_are_compared_and_merged_by_id_and_by_file(run_json: Any, tmp_path: Path) -> None:
@@ -93,8 +82,3 @@ def test_a_project_is_exported_and_imported(run_json: Any, tmp_path: Path, out: 
     assert (data["project"], data["hypotheses"], data["trees"]) == ("Copy", 1, 2)
     assert run_json("import-project", str(tmp_path / out), code=1)["error"]["type"] == "TeamError"
     assert run_json("agreement", "Copy")["trees"]["leaves"]["observed"] == pytest.approx(1 / 3)
-
-
-def test_a_hidden_copy_is_not_exported(run_json: Any, tmp_path: Path) -> None:
-    write_copies(submitted=1)
-    assert run_json("export-project", "Weather", str(tmp_path / "weather"))["copies"] == 0
