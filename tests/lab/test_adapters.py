@@ -19,6 +19,7 @@ from tests.arcf.conftest import release, world  # noqa: F401 - fixtures
 from tests.tuning.conftest import passages_and_questions, squad  # noqa: F401 - fixtures
 
 SETTINGS = {"base": "tiny", "rank": 2, "epochs": 1, "precision": "fp32"}
+SCORER = {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4, "max_length": 32}
 
 
 @pytest.fixture
@@ -32,11 +33,11 @@ def data(
     """The grove, whose first five trees are those of training, labelled pairs, passages and a release."""
     labels = ("entailment", "neutral", "contradiction")
     texts = {
-        "facts.txt": grove["facts"],
-        "train.jsonl": map(json.dumps, grove["rows"][:5]),
-        "dev.jsonl": map(json.dumps, grove["rows"][5:]),
+        "corpus": grove["facts"],
+        "train": map(json.dumps, grove["rows"][:5]),
+        "dev": map(json.dumps, grove["rows"][5:]),
         **{
-            f"{name}.jsonl": [
+            name: [
                 json.dumps({"gold_label": label, "sentence1": near[0], "sentence2": hypothesis})
                 for at in range(start, start + 12)
                 for near in [grove["facts"][at : at + 4]]
@@ -45,11 +46,9 @@ def data(
             for name, start in (("nli-train", 0), ("nli-dev", 1))
         },
     }
+    paths = {name: tmp_path / (f"{name}.txt" if name == "corpus" else f"{name}.jsonl") for name in texts}
     for name, lines in texts.items():
-        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
-    names = {"corpus": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
-    names |= {"nli-train": "nli-train.jsonl", "nli-dev": "nli-dev.jsonl"}
-    paths = {name: tmp_path / file for name, file in names.items()}
+        paths[name].write_text("\n".join(lines), encoding="utf-8")
     paths |= {"squad-train": squad["train"], "squad-dev": squad["dev"], "release": release["tables"].parent}
     return DataFolder(tmp_path, paths)
 
@@ -69,12 +68,7 @@ def work(data: DataFolder, out: Path, sets: Mapping[str, str], **settings: Any) 
             {"retriever": "tiny+bm25", "nearest": 5, "negatives": 2},
             {"MAP", "MAP, unseen", "Hit@10, paper"},
         ),
-        (
-            "arcf",
-            {"release": "release"},
-            {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4, "max_length": 32},
-            {"MAP"},
-        ),
+        ("arcf", {"release": "release"}, SCORER, {"MAP"}),
         (
             "dpr",
             {"train": "squad-train", "passages": "squad-dev"},
@@ -221,11 +215,10 @@ def test_curation_counts_acts(data: DataFolder, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_scorer_of_chains_learns_from_a_part(data: DataFolder, tmp_path: Path) -> None:
-    adapter, settings = load_adapter("arcf"), {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4}
-    counts = {}
+    adapter, counts = load_adapter("arcf"), {}
     for part in ("", "#fit", "#held"):
         sets = {"release": f"release{part}"}
-        adapter.train(work(data, tmp_path / f"arcf{part}", sets, max_length=32, **settings))
+        adapter.train(work(data, tmp_path / f"arcf{part}", sets, **SCORER))
         about = json.loads((tmp_path / f"arcf{part}" / "entail.json").read_text(encoding="utf-8"))
         measured = adapter.measure("tfidf", data, sets, cache=tmp_path)["MAP"][0]
         counts[part] = about["trained_on"]["questions"], len(measured)
@@ -244,8 +237,8 @@ def test_what_no_method_has_is_refused(data: DataFolder, tmp_path: Path) -> None
 def test_searches_of_a_scorer_are_measured(
     data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sets, settings = {"release": "release"}, {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4}
-    begun = work(data, tmp_path / "one", sets, max_length=32, **settings, architecture="cross", tuning="full")
+    sets = {"release": "release"}
+    begun = work(data, tmp_path / "one", sets, **SCORER, architecture="cross", tuning="full")
     load_adapter("arcf").train(replace(begun, extra={"random_start": True}))
     adapter: Any = load_adapter("searches")
     monkeypatch.setattr(adapter, "WIDTHS", (1, 2))
