@@ -133,15 +133,6 @@ def bomb(megabytes: int, line: bytes = b"\0") -> bytes:
     return gzip.compress(line * (2**24 // len(line)), compresslevel=9) * (megabytes // 16)
 
 
-def zip_of(files: dict[str, bytes]) -> bytes:
-    """Return a ZIP file."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
 def bad_backups() -> dict[str, Callable[[Path], None]]:
     """Return functions that write a backup whose manifest is right, and which is too much, by kind."""
     zeros = b"\0" * (40 * 2**20)
@@ -185,35 +176,37 @@ def _write_backup(
 def _write_overlapping(file: Path) -> None:
     """Write a backup whose second part contains the first one, which is therefore stored once."""
     content = b"ice is cold\n" * 100
-    packed = zip_of({"models/a": content})
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("models/a", content)
         (inner,) = archive.infolist()
-        part = packed[: archive.start_dir]
+        part = packed.getvalue()[: archive.start_dir]
     _write_backup(file, {"models/a": content, "models/b": part}, inner=inner)
 
 
-def odd_paths(folder: Path) -> dict[str, Callable[[], Path]]:
-    """Return paths that are no regular files, by name."""
+def _fifo(folder: Path) -> Path:
+    os.mkfifo(folder / "fifo")
+    return folder / "fifo"
 
-    def fifo() -> Path:
-        os.mkfifo(folder / "fifo")
-        return folder / "fifo"
 
-    def loop() -> Path:
-        (folder / "loop").symlink_to(folder / "loop")
-        return folder / "loop"
+def _loop(folder: Path) -> Path:
+    (folder / "loop").symlink_to(folder / "loop")
+    return folder / "loop"
 
-    def link_to_device() -> Path:
-        (folder / "device").symlink_to("/dev/zero")
-        return folder / "device"
 
-    return {
-        "fifo": fifo,
-        "loop": loop,
-        "device": lambda: Path("/dev/zero"),
-        "link to a device": link_to_device,
-        "folder": lambda: folder,
-        "long": lambda: folder / ("x" * 5000),
-        "nul": lambda: Path(f"{folder}/a\0b"),
-        "process": lambda: Path("/proc/self/mem"),
-    }
+def _link_to_device(folder: Path) -> Path:
+    (folder / "device").symlink_to("/dev/zero")
+    return folder / "device"
+
+
+ODD_PATHS: dict[str, Callable[[Path], Path]] = {
+    "fifo": _fifo,
+    "loop": _loop,
+    "device": lambda folder: Path("/dev/zero"),
+    "link to a device": _link_to_device,
+    "folder": lambda folder: folder,
+    "long": lambda folder: folder / ("x" * 5000),
+    "nul": lambda folder: Path(f"{folder}/a\0b"),
+    "process": lambda folder: Path("/proc/self/mem"),
+}
+"""Functions that make paths that are no regular files, by name."""

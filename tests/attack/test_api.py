@@ -22,9 +22,8 @@ import entail
 from entail.serving.app import create_app
 from entail.serving.service import Service
 from tests.attack.conftest import FULL, SEED, Tally
-from tests.serving.conftest import Served
+from tests.serving.conftest import TOKEN, Served
 
-TOKEN = "a-token-of-some-length"
 DOCUMENT = create_app(Service([])).openapi()
 for path in DOCUMENT["paths"].values():
     for method in path.values():
@@ -46,7 +45,6 @@ NAMES: dict[str, list[Any]] = {
     "corpus": ["grove"],
 }
 """Names that the server knows, which no generator would guess."""
-
 
 SECRETS = ("Traceback", 'File "', TOKEN, str(Path(entail.__file__).parent), *site.getsitepackages())
 

@@ -32,9 +32,8 @@ Done = dict[str, list[tuple[int, str, str, str]]]
 
 
 @pytest.fixture
-def url(blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def url(blank_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give the URL of an empty database, which is that of the settings."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_DATABASE_URL", blank_url)
     open_database(blank_url).close()
     return blank_url

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +42,8 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
 from entail.trees.store.state import open_state
-from tests.attack.bad_files import damages
 from tests.attack.conftest import Tally
-from tests.attack.test_bad_files import EVERY, attempt
+from tests.attack.test_bad_files import try_damages
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STATUS = Status(state="done", since=NOW, queued=NOW, ended=NOW, attempt=1)
@@ -136,29 +134,12 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
-    (tmp_path / "f").write_text("x")
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
     path = tmp_path / FILES[name][0]
     path.parent.mkdir(exist_ok=True, parents=True)
-    content = FILES[name][1](path)
-    read = FILES[name][2]
-    path.write_text(content)
-    assert attempt(read, path) is None
-    failures, attempts = {}, 0
-    for kind, damaged in islice(damages(content.encode(), seed=len(name)), None, None, EVERY):
-        attempts += 1
-        path.write_bytes(damaged)
-        if failure := attempt(read, path):
-            failures[kind] = failure
-    tally(attempts=attempts, failures=len(failures))
-    assert failures == {}
+    _, content, read = FILES[name]
+    try_damages(path, content(path), read, tally, seed=len(name))
 
 
 @pytest.mark.parametrize("earlier", [False, True])
