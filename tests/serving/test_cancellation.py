@@ -28,7 +28,7 @@ from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import SOON, Served
 from tests.support.machine import until
 
-PATIENT = Limits(requests=1)
+PATIENT = Limits(requests=1, seconds=1_000)
 HURRIED = Limits(requests=1, seconds=0.3)
 
 TEXTS = [" ".join([word] * 20) for word in ("ba", "be", "bi", "bo", "bu", "da")]

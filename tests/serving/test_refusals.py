@@ -20,6 +20,8 @@ GOOD = {
     "/chain": {"facts": ["be", "bi"], "question": "ba", "answer": "be", "scorer": "tfidf"},
 }
 FIELDS = [
+    ("/encode", {"texts": []}, 422, "invalid", "texts"),
+    ("/encode", {"texts": [3]}, 422, "invalid", "texts.0"),
     ("/encode", {"texts": ["ba", " \u2060\u00ad"]}, 422, "invalid", "texts.1"),
     ("/encode", {"texts": ["ba"] * 257}, 422, "too_many", "texts"),
     ("/encode", {"texts": ["x" * 10_001]}, 422, "too_long", "texts.0"),
@@ -46,6 +48,7 @@ BODIES = {
     "NaN": (b'{"texts": NaN}', 400, "bad_json"),
     "surrogate": (b'{"texts": ["\\ud800"]}', 400, "bad_json"),
     "not UTF-8": (b'{"texts": ["\x80"]}', 400, "bad_json"),
+    "no object": (b"null", 422, "invalid"),
 }
 GOOD_BODY = json.dumps(GOOD["/encode"]).encode()
 FORMS: list[tuple[str, str, bytes | None, dict[str, str], int, str]] = [
