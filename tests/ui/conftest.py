@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-import numpy as np
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
@@ -23,6 +22,7 @@ from entail.runtime.tasks import COMPARISONS, Task
 from entail.training import method
 from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeSummary
 from entail.trees.store.database import open_database
 from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
@@ -53,8 +53,7 @@ def named(elements: Any, label: str) -> Any:
 def settled(app: AppTest) -> AppTest:
     """Run the page again until nothing is in the making, as the page itself does in a browser."""
     for _ in range(300):
-        assert not app.exception
-        if not app.get("progress"):
+        if not app.get("progress") and "hourglass" not in said(app):
             return app
         time.sleep(0.1)
         app = app.run()
@@ -64,7 +63,7 @@ def settled(app: AppTest) -> AppTest:
 def opened(app: AppTest, page: str, **address: str) -> AppTest:
     """Open a page at an address."""
     app.query_params.update(address)
-    return settled(app.switch_page(page).run())
+    return settled(app.switch_page(f"pages/{page}.py").run())
 
 
 def by(app: AppTest, author: str = "Ada") -> AppTest:
@@ -79,7 +78,7 @@ def on_tree(app: AppTest, tree: str, *, author: str = "Ada", retriever: str = "t
         by(app, author)
     app.session_state["tree"] = tree
     app.session_state["retriever"] = retriever
-    return settled(app.switch_page("pages/Trees.py").run())
+    return opened(app, "Trees")
 
 
 def buttons(app: AppTest, prefix: str) -> list[Any]:
@@ -97,9 +96,19 @@ def opens(app: AppTest) -> int:
     return len(buttons(app, "open-"))
 
 
+def own_trees(shared: Workspace) -> list[TreeSummary]:
+    """Return the trees that are no examples, the last changed first."""
+    return [tree for tree in shared.log.trees() if not tree.example]
+
+
 def keys(app: AppTest) -> set[str]:
     """Return the keys of all buttons."""
     return {str(button.key) for button in app.button}
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    """Return the values of the metrics by label."""
+    return {metric.label: metric.value for metric in app.metric}
 
 
 def html(app: AppTest, part: str) -> list[str]:
@@ -130,17 +139,6 @@ def press(page: TreePage, key: str, drawn: str | None = None) -> TreePage:
     return redrawn(page)
 
 
-def ready(app: AppTest) -> AppTest:
-    """Run the page again until nothing is computed behind it, as the page itself does in a browser."""
-    for _ in range(300):
-        app = app.run()
-        assert not app.exception
-        if "hourglass" not in said(app):
-            return app
-        time.sleep(0.05)
-    raise AssertionError("still being computed")
-
-
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a data folder as the first start leaves it."""
@@ -155,6 +153,19 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def packages_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for Streamlit components among the installed packages once, which takes as long as a page."""
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _installed_components)
+
+
+@pytest.fixture(autouse=True)
+def no_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test at the first run of a page that ends with an exception."""
+    run = AppTest._run
+
+    def checked(app: AppTest, *arguments: Any, **options: Any) -> AppTest:
+        run(app, *arguments, **options)
+        assert not app.exception
+        return app
+
+    monkeypatch.setattr(AppTest, "_run", checked)
 
 
 @pytest.fixture(autouse=True)
@@ -255,15 +266,6 @@ def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
         app.query_params.update({"models_view": "Training", **address})
         if author:
             app.session_state["author"] = author
-        app.run()
-        assert not app.exception
-        return app
+        return app.run()
 
     return opened
-
-
-@pytest.fixture
-def patient_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for proposals as long as it takes, and order them by the scorer alone."""
-    monkeypatch.setattr("entail.ui.trees.models.WAIT", 30)
-    monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))

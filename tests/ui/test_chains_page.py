@@ -16,9 +16,8 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.ui.chains.page import SHOWN, is_truncated
 from entail.ui.shared.resources import Workspace
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import ROOT, buttons, html, opened, said, settled
+from tests.ui.conftest import buttons, html, new_app, opened, said, settled
 
-PAGE = "pages/Chains.py"
 TEXTS = ["snow is a kind of ice", "ice is frozen water", "water is wet", "a rock is hard", "iron is a metal"]
 
 
@@ -46,7 +45,7 @@ def no_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> None:
-    app = opened(app, PAGE)
+    app = opened(app, "Chains")
     assert app.selectbox(key="chains_facts").value == f"corpus-{SAMPLE_ID}"
     assert app.query_params["by"] == "tfidf"
     assert app.text_area(key="chains_question").value == EXAMPLE.stem
@@ -61,15 +60,14 @@ def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> Non
 def test_a_premise_chosen_by_hand_continues_the_chain_and_is_in_the_link(
     app: AppTest, few: dict[str, str]
 ) -> None:
-    app = opened(app, PAGE, **few)
+    app = opened(app, "Chains", **few)
     assert "snow" in sentences(app)[0]
     rock = next(b for b in buttons(app, "chain-choose-") if "a rock is hard" in str(b.help))
     app = settled(rock.click().run())
     assert "rock" in sentences(app)[0]
     assert html(app, "your choice")
     assert chain(app) == 5
-    again = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    again = opened(again, PAGE, **{name: str(app.query_params[name]) for name in app.query_params})
+    again = opened(new_app(), "Chains", **{name: str(app.query_params[name]) for name in app.query_params})
     assert sentences(again) == sentences(app)
     app = settled(app.button(key="chain-over").click().run())
     assert "snow" in sentences(app)[0]
@@ -84,9 +82,8 @@ def test_a_chain_can_be_changed_while_a_step_is_scored(
         return take_step(builder, question, premises, wait=5) if len(premises) < 2 else Task[Step]()
 
     monkeypatch.setattr("entail.ui.chains.page.take_step", never)
-    for name, value in few.items():
-        app.query_params[name] = value
-    app = app.switch_page(PAGE).run()
+    app.query_params.update(few)
+    app = app.switch_page("pages/Chains.py").run()
     while not app.get("progress") or "Preparing step 3" not in str(app.get("progress")[0].proto):
         app = app.run()
     assert chain(app) == 2
@@ -95,7 +92,7 @@ def test_a_chain_can_be_changed_while_a_step_is_scored(
 
 
 def test_another_question_begins_anew(app: AppTest, few: dict[str, str]) -> None:
-    app = settled(buttons(opened(app, PAGE, **few), "chain-choose-0-")[3].click().run())
+    app = settled(buttons(opened(app, "Chains", **few), "chain-choose-0-")[3].click().run())
     app.text_area(key="chains_question").set_value("what is iron")
     app = settled(app.text_area(key="chains_answer").set_value("a metal").run())
     assert app.button(key="chain-over").disabled
@@ -110,7 +107,7 @@ def test_another_question_begins_anew(app: AppTest, few: dict[str, str]) -> None
 def test_an_address_with_unknown_parts_is_warned_about(
     app: AppTest, few: dict[str, str], address: dict[str, str]
 ) -> None:
-    app = opened(app, PAGE, **(few | address))
+    app = opened(app, "Chains", **(few | address))
     assert len(app.warning) == 1
     assert chain(app)
 
@@ -118,7 +115,7 @@ def test_an_address_with_unknown_parts_is_warned_about(
 def test_hostile_text_is_escaped(app: AppTest, shared: Workspace) -> None:
     hostile = "ice <script>alert(1)</script> is **cold** ![x](http://x)"
     info = shared.corpora.add_corpus(Corpus.of("bad", [hostile, "ice"]), author="Ada")
-    app = opened(app, PAGE, facts=f"corpus-{info.id}", question="<b>ice</b>", answer=":red[x]")
+    app = opened(app, "Chains", facts=f"corpus-{info.id}", question="<b>ice</b>", answer=":red[x]")
     assert chain(app) == 2
     assert not html(app, "<script>")
     helps = "".join(str(button.help) for button in buttons(app, "chain-choose-"))
@@ -144,7 +141,7 @@ def test_a_trained_scorer_comes_first_and_ends_a_chain(
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
     monkeypatch.setattr("entail.ui.chains.page.list_scorers", lambda: [*listed, broken])
     monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **_: fakes[name])
-    app = opened(app, PAGE, **few)
+    app = opened(app, "Chains", **few)
     assert app.selectbox(key="chains_by").value == "chains"
     assert "broken" not in app.selectbox(key="chains_by").options
     assert chain(app) == 3
@@ -156,8 +153,5 @@ def test_a_trained_scorer_comes_first_and_ends_a_chain(
 
 def test_a_chain_that_was_read_in_part_says_so() -> None:
     whole = Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1}))
-    for step, truncated in (
-        (whole, False),
-        (replace(whole, dropped=-1), True),
-    ):
-        assert is_truncated(Chain((0,), (whole, step), None)) is truncated
+    assert not is_truncated(Chain((0,), (whole, whole), None))
+    assert is_truncated(Chain((0,), (whole, replace(whole, dropped=-1)), None))

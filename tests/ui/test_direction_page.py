@@ -1,5 +1,7 @@
 """The Direction page: two sentences, search by direction."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,8 +11,6 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.ui.direction.views import gaussian_names
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import html, opened, said, settled
-
-PAGE = "pages/Direction.py"
 
 
 def typed(app: AppTest, first: str, second: str) -> AppTest:
@@ -24,19 +24,29 @@ def figures(app: AppTest) -> list[str]:
 
 @pytest.mark.usefixtures("tiny_home")
 def test_without_an_encoder_the_page_says_where_to_get_one(app: AppTest) -> None:
-    app = opened(app, PAGE)
+    app = opened(app, "Direction")
     assert gaussian_names() == {}, "points have no direction"
     assert "entail train gausscse" in said(app)
     assert not app.text_area
 
 
-def test_two_sentences_are_judged_drawn_and_swapped(app: AppTest, gaussian: str) -> None:
-    app = typed(opened(app, PAGE), "ba be bi bo bu", "ba be")
+def test_two_sentences_are_judged_drawn_and_swapped(
+    app: AppTest, gaussian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def entailment(premises: list[str], hypotheses: list[str]) -> np.ndarray:
+        assert premises == hypotheses[::-1]
+        return np.array([0.75, 0.25] if premises[1] == "ba be" else [0.25, 0.75])
+
+    judge = SimpleNamespace(entailment=entailment)
+    monkeypatch.setattr("entail.ui.direction.views.list_judges", lambda: ["mine"])
+    monkeypatch.setattr("entail.ui.direction.views.load_judge", lambda name: judge)
+    app = typed(opened(app, "Direction"), "ba be bi bo bu", "ba be")
     forward, backward, margin, threshold = figures(app)
     (expected,) = GaussianEncoder(gaussian).similarities(["ba be"], ["ba be bi bo bu"])
     assert (forward, threshold) == (f"{expected:.3f}", "0.500")
     assert forward != backward
     assert app.get("vega_lite_chart")
+    assert "first → second 75%, second → first 25%" in said(app)
     assert f"If only one entails the other: the {'first' if float(margin) > 0 else 'second'}, " in said(app)
     app = settled(app.button(key="direction_swap").click().run())
     assert app.text_area(key="direction_first").value == "ba be"
@@ -45,22 +55,8 @@ def test_two_sentences_are_judged_drawn_and_swapped(app: AppTest, gaussian: str)
 
 
 @pytest.mark.usefixtures("gaussian")
-def test_a_judge_reads_both_sentences_together(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Judge:
-        def entailment(self, premises: list[str], hypotheses: list[str]) -> np.ndarray:
-            assert premises == hypotheses[::-1] == ["ba be", "bi bo"]
-            return np.array([0.75, 0.25])
-
-    monkeypatch.setattr("entail.ui.direction.views.list_judges", lambda: ["mine"])
-    monkeypatch.setattr("entail.ui.direction.views.load_judge", lambda name: Judge())
-    assert "first → second 75%, second → first 25%" in said(
-        settled(typed(opened(app, PAGE), "ba be", "bi bo"))
-    )
-
-
-@pytest.mark.usefixtures("gaussian")
 def test_equal_long_and_empty_sentences(app: AppTest) -> None:
-    app = typed(opened(app, PAGE), "ba be", " ba  be")
+    app = typed(opened(app, "Direction"), "ba be", " ba  be")
     assert "Each entails the other, 100% confidence" in said(app)
     assert "If only one" not in said(app)
     app = typed(app, "ba be", "ba " * 10_000)
@@ -83,7 +79,7 @@ def test_search_by_direction_next_to_cosine(
         Corpus.of("four", facts), author="Ada"
     ).id
     app.session_state["direction_query"] = "ba be"
-    app = opened(app, PAGE)
+    app = opened(app, "Direction")
     rows = html(app, 'class="entail-sentence"')
     assert len(rows) == 2 * len(facts)
     assert all("in both" in row for row in rows)

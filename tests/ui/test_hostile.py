@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import tomllib
+from contextlib import closing
 
 import pytest
 import streamlit as st
@@ -12,15 +13,14 @@ from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
 from entail.settings import MAX_CORPUS_MB
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Create
+from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from tests.trees.conftest import damage
-from tests.ui.conftest import ROOT, accepts, by, new_app, on_tree, opens
+from tests.ui.conftest import ROOT, accepts, buttons, by, new_app, on_tree, opened, opens
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
-LOCKED = "the database is locked by another process; try again, nothing was lost"
 
 
 def errors(app: AppTest) -> str:
@@ -28,9 +28,9 @@ def errors(app: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", "\n".join(str(error.value) for error in app.error))
 
 
-def own_trees(shared: Workspace, count: int) -> list[str]:
-    acts = [Create(hypothesis=f"claim number {number}") for number in range(count)]
-    return shared.log.create_all(acts, author="Ada")
+def create_trees(shared: Workspace, count: int) -> list[str]:
+    acts = [Create(hypothesis=f"the sun is a star, claim number {number}") for number in range(count)]
+    return shared.log.create_all(acts, author="Ada", corpus_id=SAMPLE_ID)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -43,51 +43,58 @@ def test_a_database_damaged_while_at_work_is_explained_on_every_page(
     damage(file)
     app.session_state["tree"] = "00000000"
     app = app.switch_page(page).run()
-    assert not app.exception
     assert "is damaged" in errors(app)
     assert "entail restore" in errors(app)
 
 
-def test_an_archived_tree_stays_in_its_place_to_be_restored(app: AppTest, shared: Workspace) -> None:
-    own_trees(shared, 3)
-    app = by(app.run().switch_page("pages/Trees.py")).run()
-    order = [button.key for button in app.button if str(button.key).startswith("archive-")]
-    app = app.button(key=order[1]).click().run()
-    assert [button.key for button in app.button if str(button.key).startswith("archive-")] == order
-    assert [button.key for button in app.button if button.label.startswith("Undo")] == [order[1]]
-    app = app.button(key=order[1]).click().run()
-    assert not shared.log.trees(archived=True)
-    assert not [button for button in app.button if button.label.startswith("Undo")]
-    app = app.button(key=order[1]).click().run()
-    app = by(new_app().run().switch_page("pages/Trees.py")).run()  # another session has it in the folder
-    assert not [button for button in app.button if button.label.startswith("Undo")]
+def test_a_damaged_tree_is_named_and_others_open(app: AppTest, shared: Workspace) -> None:
+    tree, other = create_trees(shared, 2)
+    shared.log.act(tree, Write(node="n1", text="snow is ice"), author="Ada", base=1)
+    assert shared.database.file is not None
+    with closing(sqlite3.connect(shared.database.file)) as connection, connection:
+        connection.execute("UPDATE events SET payload = '[' WHERE tree_id = ? AND seq = 2", (tree,))
+    app = on_tree(app.run(), tree)
+    assert [tree in error.value for error in app.error] == [True]
+    assert opens(app) >= 2, "the list of trees is there"
+    app = on_tree(app, other)
+    assert not app.error
+    assert accepts(app)
 
 
-def test_an_archive_that_fails_says_why_and_can_be_repeated(
+def test_an_archived_tree_stays_in_its_place_to_be_restored(
     app: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tree_id,) = own_trees(shared, 1)
-    app = by(app).switch_page("pages/Trees.py").run()
+    tree_id = create_trees(shared, 3)[1]
+    key = f"archive-{tree_id}"
+
+    def can_be_undone(app: AppTest) -> list[str | None]:
+        return [button.key for button in app.button if button.label.startswith("Undo")]
 
     def locked(*_: object, **__: object) -> None:
-        raise DatabaseError(LOCKED)
+        raise DatabaseError("the database is locked by another process")
 
+    app = opened(by(app), "Trees")
+    order = [button.key for button in buttons(app, "archive-")]
     with monkeypatch.context() as patch:
         patch.setattr(TreeLog, "archive", locked)
-        app = app.button(key=f"archive-{tree_id}").click().run()
-    assert not app.exception
-    assert app.toast
+        app = app.button(key=key).click().run()
+    assert app.toast, "it says why"
     assert not shared.log.trees(archived=True)
-    app = app.button(key=f"archive-{tree_id}").click().run()
+    app = app.button(key=key).click().run()
     assert app.toast
     assert [tree.id for tree in shared.log.trees(archived=True)] == [tree_id]
-    app = app.button(key=f"archive-{tree_id}").click().run()
+    assert [button.key for button in buttons(app, "archive-")] == order
+    assert can_be_undone(app) == [key]
+    app = app.button(key=key).click().run()
     assert not shared.log.trees(archived=True)
+    assert can_be_undone(app) == []
+    app.button(key=key).click().run()
+    assert can_be_undone(opened(by(new_app()), "Trees")) == [], "another session has it in the folder"
 
 
 def test_a_long_list_of_trees_is_found_by_words(app: AppTest, shared: Workspace) -> None:
-    own_trees(shared, 60)
-    app = app.switch_page("pages/Trees.py").run()
+    create_trees(shared, 60)
+    app = opened(app, "Trees")
     assert opens(app) == 12 + 12
     app = app.button(key="find_own-more").click().run()
     assert opens(app) == 24 + 12
@@ -101,9 +108,7 @@ def test_a_long_list_of_trees_is_found_by_words(app: AppTest, shared: Workspace)
 
 @pytest.mark.parametrize("query", ["../../x", "\0", "<script>", "a" * 5000])
 def test_rubbish_in_the_address_leads_to_the_list(app: AppTest, query: str) -> None:
-    app.query_params["tree"] = query
-    app = app.switch_page("pages/Trees.py").run()
-    assert not app.exception
+    app = opened(app, "Trees", tree=query)
     assert errors(app).startswith("there is no tree")
     assert len(errors(app)) < 400
     assert opens(app) == 12
@@ -123,27 +128,15 @@ def test_the_page_promises_what_both_the_server_and_the_readers_take(
 # --- another process that is writing ---
 
 
-def test_a_click_that_finds_the_database_locked_can_be_repeated(
-    app: AppTest, shared: Workspace, writer: sqlite3.Connection
-) -> None:
-    tree_id = shared.log.create(Create(hypothesis="the sun is a star"), author="Ada", corpus_id=SAMPLE_ID)
-    app = on_tree(app, tree_id)
-    writer.execute("BEGIN IMMEDIATE")
-    app = accepts(app)[0].click().run()
-    assert not app.exception
-    assert "locked" in errors(app)
-    writer.execute("ROLLBACK")
-    app = accepts(app)[0].click().run()
-    assert not app.error
-    assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
-
-
 def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
-    tree_id = shared.log.create(Create(hypothesis="ice is cold"), author="Ada")
-    app.session_state["tree"] = tree_id
-    app = by(app).switch_page("pages/Trees.py").run()
+    (tree_id,) = create_trees(shared, 1)
+    app = on_tree(app, tree_id)
+    writer.execute("BEGIN IMMEDIATE")
+    app = accepts(app)[0].click().run()
+    assert "locked" in errors(app)
+    writer.execute("ROLLBACK")
     app = app.button(key="tool-write").click().run()
     app.text_area(key=f"write-{tree_id}-0").set_value("ice is frozen water")
     writer.execute("BEGIN IMMEDIATE")
@@ -167,7 +160,6 @@ def test_one_can_come_in_and_look_around_while_the_database_is_locked(
     assert "author_name-start" not in {field.key for field in app.text_input}
     for page in PAGES:
         app = app.switch_page(page).run()
-        assert not app.exception
         assert not app.error
     writer.execute("ROLLBACK")
     assert shared.authors.names() == ["EntailmentBank"]

@@ -5,18 +5,18 @@ import time
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Edit, Remove
-from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
+from entail.ui.frame.walk import STATE, STEPS
 from entail.ui.shared.resources import Workspace
+from entail.ui.shared.start_question import smallest_example
 from entail.ui.trees.page import open_tree
 from entail.ui.trees.screen import Screen
-from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said, settled
+from tests.ui.conftest import ROOT, accepts, buttons, by, keys, on_tree, opens, own_trees, said, settled
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
@@ -40,10 +40,14 @@ def test_starting_a_tree_needs_a_name_and_a_claim(home: AppTest, shared: Workspa
     home.text_input(key="author_name-start").set_value("Ada")
     home = home.button(key="start").click().run()
     assert "Enter the claim first" in said(home)
-    home.text_input(key="start_text").set_value("ice floats on water")
+    home.text_input(key="start_text").set_value("x" * 10_001)
     home = home.button(key="start").click().run()
-    assert not home.exception
-    (tree,) = (tree for tree in shared.log.trees() if not tree.example)
+    assert home.error, "it is too long"
+    assert home.text_input(key="start_text").value == "x" * 10_001
+    assert not own_trees(shared)
+    home.text_input(key="start_text").set_value("ice floats on water")
+    home.button(key="start").click().run()
+    (tree,) = own_trees(shared)
     assert (tree.hypothesis, tree.created_by, tree.corpus_id) == ("ice floats on water", "Ada", SAMPLE_ID)
 
 
@@ -61,31 +65,18 @@ def test_a_second_tree_of_a_claim_is_started_by_a_second_click(home: AppTest, sh
     home = by(home).run()
     home.text_input(key="start_text").set_value(" Ice  floats")
     home = home.button(key="start").click().run()
-    assert not home.exception
-    assert [tree.id for tree in shared.log.trees() if not tree.example] == [twin]
+    assert [tree.id for tree in own_trees(shared)] == [twin]
     links = [twin in str(link.proto) for link in home.get("page_link")].count(True)
     assert links == 2, "on its card, and at the button"
     home = home.button(key="start").click().run()
-    assert sorted(tree.hypothesis for tree in shared.log.trees() if not tree.example) == [
-        "Ice  floats",
-        "ice floats",
-    ]
+    assert {tree.hypothesis for tree in own_trees(shared)} == {"Ice  floats", "ice floats"}
 
 
-@pytest.mark.parametrize(("length", "is_started"), [(9000, True), (10_001, False)])
-def test_a_long_claim_is_started_or_refused_but_never_lost(
-    home: AppTest, shared: Workspace, length: int, is_started: bool
-) -> None:
-    claim = "x" * length
-    by(home).run().text_input(key="start_text").set_value(claim)
-    home = home.button(key="start").click().run()
-    own = [tree.hypothesis for tree in shared.log.trees() if not tree.example]
-    assert own == ([claim] if is_started else [])
-    assert is_started or (home.error and home.text_input(key="start_text").value == claim)
-
-
-def test_back_from_a_tree_leads_to_the_list(app: AppTest, own: str) -> None:
-    app = on_tree(app, own)
+def test_a_tree_stays_open_until_the_browser_goes_back_to_the_list(app: AppTest, own: str) -> None:
+    app.session_state["tree"], app.session_state["retriever"] = own, "tfidf"
+    app = by(app).switch_page("pages/Trees.py").run()
+    app.query_params.clear()  # a component was quicker than the new address
+    app = settled(app.run())
     assert accepts(app)
     app = app.switch_page("pages/Compare.py").run().switch_page("pages/Trees.py").run()
     assert accepts(app), "from another page, the tree is still open"
@@ -96,18 +87,10 @@ def test_back_from_a_tree_leads_to_the_list(app: AppTest, own: str) -> None:
     assert opens(app)
 
 
-def test_a_tree_stays_open_until_the_browser_has_its_address(app: AppTest, own: str) -> None:
-    app.session_state["tree"], app.session_state["retriever"] = own, "tfidf"
-    app = by(app).switch_page("pages/Trees.py").run()
-    app.query_params.clear()  # a component was quicker than the new address
-    app = settled(app.run())
-    assert accepts(app)
-
-
 def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, shared: Workspace) -> None:
     home.text_input(key="start_text").set_value("ice floats")
     home = by(home.button(key="start").click().run()).run()
-    (tree,) = (tree for tree in shared.log.trees() if not tree.example)
+    (tree,) = own_trees(shared)
     assert (tree.hypothesis, tree.created_by) == ("ice floats", "Ada")
     assert home.session_state["start_request"].requested is None
 
@@ -130,6 +113,15 @@ def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: 
     tree = shared.log.history(own).tree
     assert [tree.nodes[c].text for c in tree.root.children] == ["snow is a kind of ice"]
     assert "accepted here" in said(app)
+    (presence,) = shared.authors.list_presences()
+    assert (presence.author, presence.tree_id, presence.node) == ("Ada", own, "n1")
+    (graph,) = (
+        json.loads(block.proto.json)
+        for block in app.get("bidi_component")
+        if "entail_graph" in str(block.proto.component_name) and '"nodes"' in block.proto.json
+    )
+    (title,) = (node["title"] for node in graph["nodes"] if node["id"] == "n2")
+    assert "1st by TF-IDF" in title, "a box has the ranking that it was accepted from"
     assert [b.key for b in buttons(app, "withdraw-")] == [str(accept[0].key).replace("accept", "withdraw")]
     reject = buttons(app, "reject-")
     app = reject[1].click().run()
@@ -143,35 +135,6 @@ def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: 
     tree = shared.log.history(own).tree
     assert {p.text for p in tree.rejected("n1")} == {"ice is cold", HOSTILE}
     assert "n1" in tree.finished
-    assert not app.exception
-
-
-def test_a_box_has_the_ranking_that_it_was_accepted_from(app: AppTest, own: str) -> None:
-    app = accepts(on_tree(app, own))[1].click().run()
-    (mount,) = (
-        block.proto
-        for block in app.get("bidi_component")
-        if "entail_graph" in str(block.proto.component_name) and '"nodes"' in block.proto.json
-    )
-    (title,) = (node["title"] for node in json.loads(mount.json)["nodes"] if node["id"] == "n2")
-    assert "2nd by TF-IDF" in title
-    assert "Ada" in title
-
-
-def test_an_accept_costs_one_read_and_one_write(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(app, own).run()
-    engine, begun = shared.database.engine, []
-
-    def begin(connection: sa.Connection) -> None:
-        begun.append("entail_writing" in connection.get_execution_options())
-
-    sa.event.listen(engine, "begin", begin)
-    app = accepts(app)[0].click().run()
-    sa.event.remove(engine, "begin", begin)
-    assert "accepted here" in said(app)
-    assert begun == [True, False]
-    (presence,) = shared.authors.list_presences()
-    assert (presence.author, presence.tree_id, presence.node) == ("Ada", own, "n1")
 
 
 def test_an_unnamed_visitor_looks_but_is_asked_before_acting(
@@ -195,7 +158,6 @@ def test_an_edit_of_a_removed_node_can_be_restored(app: AppTest, shared: Workspa
     assert "Bo" in str(app.warning[0].value)
     assert "snow is a soft kind of ice" in str(app.warning[0].value), "the input is not lost"
     app = app.button(key="recover").click().run()
-    assert not app.exception
     assert not app.warning
     tree = shared.log.history(own).tree
     assert [tree.nodes[child].text for child in tree.root.children] == ["snow is a soft kind of ice"]
@@ -209,58 +171,53 @@ def test_every_view_draws_every_tree_and_shows_text_as_text(
     for tree_id in (own, example):
         app = on_tree(app, tree_id, author="")
         app = app.segmented_control(key="view").set_value(view).run()
-        assert not app.exception
         assert "<script>" not in said(app) + "".join(str(block.body) for block in app.get("html"))
 
 
-def test_selecting_in_the_outline_shows_that_nodes_candidates(
-    app: AppTest, shared: Workspace, own: str
+# --- the five-minute walk: a bar above the pages that leads from one to the next ---
+
+
+def test_the_walk_leads_from_home_to_the_example_tree_and_to_a_claim_to_try(
+    app: AppTest, shared: Workspace
 ) -> None:
-    app = on_tree(app, own)
-    app = accepts(app)[0].click().run()
-    app = app.segmented_control(key="view").set_value("Outline").run()
-    app.session_state["screens"][own].apply(NodeEvent("select", "n2"))
-    app = app.run()
-    offered = [b.key for b in accepts(app)]
-    assert len(offered) == 2  # neither its own text nor the hypothesis above
-    assert all(f"{own}-n2-" in (key or "") for key in offered)
+    shared.log.create(Create(hypothesis="ice is cold"), author="Ada", corpus_id=SAMPLE_ID)
+    home = app.run()
+    assert not {"walk_next", "open_example"} & keys(home)
+    home = home.button(key="walk_start").click().run()
+    assert {"walk_next", "walk_leave", "open_example"} <= keys(home)
+    assert "walk_start" not in keys(home)
+    home = home.button(key="walk_leave").click().run()
+    assert "walk_next" not in keys(home)
+    home = home.button(key="walk_start").click().run()
+    app = home.button(key="walk_next").click().run()
+    tree = smallest_example(shared.log.trees())
+    assert tree is not None
+    assert app.session_state["tree"] == tree.id
+    assert app.session_state[STATE] == 1
+    app = app.switch_page("pages/Trees.py").run()
+    app = app.button(key="walk_try").click().run()
+    assert app.text_input(key="start_text").value == tree.hypothesis
+    app.text_input(key="author_name-start").set_value("Ada")
+    app = app.button(key="start").click().run()
+    assert [own.hypothesis for own in own_trees(shared)] == [tree.hypothesis, "ice is cold"]
+    assert "walk_next" in keys(app.switch_page("pages/Trees.py").run())
 
 
-def test_corpora_grow_by_who_has_a_name(app: AppTest, shared: Workspace) -> None:
+@pytest.mark.parametrize("number", range(len(STEPS)))
+def test_every_step_has_its_bar_and_the_last_one_ends_it(app: AppTest, number: int) -> None:
+    app.session_state[STATE] = number
+    app = app.switch_page(STEPS[number].path).run()
+    assert ("walk_next" in keys(app)) == (number + 1 < len(STEPS))
+    assert "walk_leave" in keys(app)
+    assert "walk_resume" not in keys(app)
     app = app.switch_page("pages/Corpora.py").run()
-    app.text_area[0].set_value("glass is a solid")
-    app = named(app.button, "Add").click().run()
-    assert app.text_input(key="author_name-change")
-    assert shared.corpora.info(SAMPLE_ID).version == 1
-    app = by(app).run()
-    app.text_area[0].set_value("glass is a solid\n\nglass is a solid\nglass can break")
-    app = named(app.button, "Add").click().run()
-    assert not app.exception
-    assert "version 2, 4,787 premises" in said(app)
-    assert shared.corpora.info(SAMPLE_ID).version == 2
+    assert "walk_next" not in keys(app)
+    app = app.button(key="walk_resume").click().run()
+    assert "walk_resume" not in keys(app)
 
 
-def test_an_upload_leads_to_the_new_corpus_and_a_tree_over_it(app: AppTest, shared: Workspace) -> None:
-    app = by(app).switch_page("pages/Corpora.py").run()
-    facts = b"ice is cold\nsnow is ice"
-    app = app.file_uploader(key="corpus_file-0").upload("facts.txt", facts, "text/plain").run()
-    app = named(app.button, "Import").click().run()
-    assert not app.exception
-    info = next(corpus for corpus in shared.corpora.corpora() if corpus.name == "facts")
-    assert app.selectbox(key="corpus").value == info.id
-    assert not app.file_uploader(key="corpus_file-1").value, "a second click imports nothing again"
-    app = app.button(key="start_on_corpus").click().run()
-    assert not app.exception
-    app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
-    assert app.selectbox(key="start_corpus").value == info.id
-
-
-def test_the_package_and_the_checkout_configure_the_web_server_alike() -> None:
-    packaged = ROOT / "entail" / "ui" / "app" / ".streamlit" / "config.toml"
-    assert packaged.read_bytes() == (ROOT / ".streamlit" / "config.toml").read_bytes()
-
-
-def test_the_checkout_has_an_entry_point_for_every_page() -> None:
-    packaged = ROOT / "entail" / "ui" / "app" / "pages"
-    names = {page.name for page in packaged.glob("*.py")}
-    assert names == {page.name for page in (ROOT / "pages").glob("*.py")}
+def test_the_checkout_has_the_pages_of_the_package_and_its_web_server() -> None:
+    packaged, config = ROOT / "entail" / "ui" / "app", ".streamlit/config.toml"
+    assert (packaged / config).read_bytes() == (ROOT / config).read_bytes()
+    names = [{page.name for page in (folder / "pages").glob("*.py")} for folder in (packaged, ROOT)]
+    assert names[0] == names[1]

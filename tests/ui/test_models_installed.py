@@ -1,4 +1,4 @@
-"""Promotion on the Models page: comparison, refusal, rollback; and the pages that follow."""
+"""Installed models on the Models page: list, card, promotion, rollback; and the pages that follow."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.models import current_suggester
-from tests.ui.conftest import by, keys, named, said, settled
+from tests.ui.conftest import buttons, by, keys, named, opened, said, settled
 
 Scorer = Callable[..., Path]
 
@@ -39,13 +39,58 @@ def insist(app: AppTest) -> AppTest:
     return settled(app.checkbox[0].check().run())
 
 
-def opened(app: AppTest, *, name: str = "Ada", encoder: str = "mine", **state: str) -> AppTest:
-    """Open the Models page where an encoder could be promoted."""
+def at_model(app: AppTest, encoder: str = "mine", view: str = "Promote", *, name: str = "Ada") -> AppTest:
+    """Open the Models page at a view of an encoder."""
     if name:
         by(app, name)
-    for key, value in {"models_encoder": encoder, "models_encoder_view": "Promote", **state}.items():
-        app.session_state[key] = value
-    return settled(app.switch_page("pages/Models.py").run())
+    app.session_state["models_encoder"], app.session_state["models_encoder_view"] = encoder, view
+    return opened(app, "Models")
+
+
+def test_encoders_are_listed_with_their_figures_and_shown(
+    app: AppTest, shared: Workspace, trained: Callable[..., Path], tiny_home: Path
+) -> None:
+    measured = {"task": "premises", "data": "grove, 9 queries", "measure": "MAP", "value": 0.61}
+    ndcg = measured | {"measure": "NDCG", "value": 0.6}
+    folder = trained("mine", measured=[measured, ndcg], licence="mit")
+    (folder / "README.md").write_text(
+        "---\nlicense: mit\n---\n# Mine\n![spy](https://spy.example/x.png)\n```\n# code\n```\n", "utf-8"
+    )
+    (tiny_home / "pickled").mkdir()
+    (tiny_home / "pickled" / "config.json").write_text("{}", "utf-8")
+    (tiny_home / "pickled" / "pytorch_model.bin").write_bytes(b"never read")
+    app = at_model(app, "minilm", "Card")
+    rows = app.dataframe[0].value.set_index("model")
+    assert list(rows.index) == ["MiniLM (meaning)", "mine", "other", "pickled", "tiny"]
+    mine = rows.loc["mine"]
+    assert (mine["role"], mine["base"], mine["score"]) == ("Retriever", "tiny", 0.61)
+    assert mine["measured on"] == "MAP: grove, 9 queries"
+    assert mine["revision"] == resolve("mine").revision
+    assert list(rows["state"]) == ["active for all corpora", "", "", "refused", ""]
+    assert "found only pytorch_model.bin, which can run code" in said(at_model(app, "pickled", "Card"))
+    card = at_model(app, "mine", "Card")
+    assert "#### Mine\n[spy](https://spy.example/x.png)" in said(card), "no picture is fetched"
+    assert [part.value.strip() for part in card.code] == ["# code"], "a comment is no heading"
+    assert "license: mit" not in said(card)
+
+
+def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
+    app: AppTest, shared: Workspace, trained: Callable[..., Path], tiny_home: Path
+) -> None:
+    odd = "a|b *c* <i> :sun: $x$"
+    trained(trained_on={"queries": "many", "data": [odd, 3]}, licence=odd, measured=[3])
+    (tiny_home / odd).mkdir()
+    app = at_model(app, "mine", "Card")
+    assert not any("<i>" in str(element.value) for element in app.markdown)
+    for view in ("Card", "Promote"):
+        app = app.segmented_control(key="models_encoder_view").set_value(view).run()
+    shutil.rmtree(tiny_home / "mine")
+    assert app.run().selectbox(key="models_encoder").value == "minilm"
+    for part, value in (("models_view", "Nonsense"), ("candidate", "mine"), ("candidate", "../..")):
+        app.query_params.clear()
+        app.query_params[part] = value
+        app.run()
+        assert app.selectbox(key="models_encoder")
 
 
 @pytest.fixture
@@ -64,7 +109,7 @@ def claims(
 
 
 def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: tuple[str, ...]) -> None:
-    app = opened(app)
+    app = at_model(app)
     assert app.button(key="promote-mine").disabled, "not before a comparison"
     app = press(app, "Compare")
     assert "16 cases" in said(app)
@@ -87,16 +132,16 @@ def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: 
 
 
 def test_a_promotion_needs_a_name_and_insistence_and_undoes_no_colleagues(
-    app: AppTest, claims: tuple[str, ...]
+    app: AppTest, claims: tuple[str, ...], tmp_path: Path
 ) -> None:
-    app = insist(opened(app, name=""))
+    app = insist(at_model(app, name=""))
     assert app.button(key="promote-mine").disabled
-    assert all(b.disabled for b in app.button if str(b.key).startswith("back-"))
+    assert all(button.disabled for button in buttons(app, "back-"))
     app = settled(app.text_input(key="author_name-promotion").set_value("Ada").run())
     promote("other", by="Bo", corpus="grove", anyway=True)
     app = press(app, "Promote mine for grove")
     assert any("Bo" in str(error.value) for error in app.error)
-    back = next(b for b in app.button if str(b.key).startswith("back-"))
+    back = buttons(app, "back-")[0]
     promote("tiny", by="Cy", corpus="grove", anyway=True)
     app = settled(back.click().run())
     assert any("Cy" in str(error.value) for error in app.error)
@@ -104,6 +149,11 @@ def test_a_promotion_needs_a_name_and_insistence_and_undoes_no_colleagues(
     app = press(insist(app), "Promote mine for grove")
     assert active("grove").encoder == "mine"
     assert "Not compared" in said(app)
+    (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
+    app = settled(app.run())
+    assert app.error
+    app.session_state["models_encoder_view"] = "Card"
+    assert settled(app.run()).dataframe, "the list stays"
 
 
 def test_a_failed_comparison_is_repeated_and_one_on_training_examples_is_no_reason(
@@ -113,7 +163,7 @@ def test_a_failed_comparison_is_repeated_and_one_on_training_examples_is_no_reas
         raise EncoderError("the weights are broken")
 
     write_training_queries(tiny_home / "mine", map(premise_key, claims))
-    app = opened(app)
+    app = at_model(app)
     with monkeypatch.context() as broken:
         broken.setattr("entail.jobs.candidates.compare_with_active", fail)
         app = press(app, "Compare")
@@ -143,7 +193,8 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     candidate = Candidate(job, resolve("mine").revision, evaluation)
     monkeypatch.setattr("entail.ui.models.promotion.find_candidate", lambda _, name: candidate)
     grove = app.session_state["models_corpus"]
-    app = opened(app, models_corpus="gone")
+    app.session_state["models_corpus"] = "gone"
+    app = at_model(app)
     assert app.selectbox(key="models_corpus").value == grove, "its training data"
     assert "the decisions on grove by Bo" in said(app)
     assert "it may have collapsed" in said(app)
@@ -158,18 +209,6 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
     assert app.button(key="promote-mine").disabled
     assert app.button(key="promote-mine").proto.type == "secondary", "nothing speaks for it"
     assert "16 cases" in said(press(app, "Compare"))
-
-
-def test_damaged_pointers_are_an_error_and_the_list_stays(
-    app: AppTest, claims: tuple[str, ...], tmp_path: Path
-) -> None:
-    (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
-    app = opened(app)
-    assert app.error
-    app.session_state["models_encoder_view"] = "Card"
-    app = settled(app.run())
-    assert not app.exception
-    assert app.dataframe
 
 
 @pytest.fixture
@@ -189,7 +228,7 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
 ) -> None:
     for name, value in (("arcf-minilm", 0.5), ("better", 0.6), ("worse", 0.4)):
         scorer_folder(name, chains={"dev": value})
-    app = opened(app, encoder="tiny")
+    app = at_model(app, "tiny")
     app.query_params["candidate"] = "worse"
     app = settled(app.run())
     assert named(app.selectbox, "Model").value == "worse"
@@ -230,7 +269,7 @@ def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
     else:
         scorer_folder("third")
         scorer_folder(packaged)
-    app = settled(app.switch_page(f"pages/{page}.py").run())
+    app = opened(app, page)
     assert app.selectbox(key=field).value == packaged
     put(active_one)
     app = settled(app.run())
@@ -248,21 +287,11 @@ def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
 
 
 @pytest.mark.usefixtures("shared")
-def test_proposals_of_the_trees_page_follow(
-    tiny_home: Path, scorer_folder: Scorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proposals_of_the_trees_page_follow(scorer_folder: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.ui.trees.models.list_scorers", list_scorers)
     for name in ("a-first", "arcf-minilm", "scores"):
         scorer_folder(name)
-
-    def used() -> str:
-        proposals = current_suggester()
-        assert proposals is not None
-        return proposals.name
-
-    packaged = "arcf-minilm"
-    assert used() == packaged
+    proposals = [current_suggester()]
     put("scores")
-    assert used() == "scores"
-    shutil.rmtree(tiny_home / "scores")
-    assert used() == packaged
+    proposals.append(current_suggester())
+    assert [suggester and suggester.name for suggester in proposals] == ["arcf-minilm", "scores"]

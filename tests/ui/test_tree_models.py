@@ -1,27 +1,29 @@
-"""Proposals on the authoring screen: the next premise and drafted chains, judged like other candidates."""
+"""Models behind the authoring screen: proposals, judged like other candidates, and the check of a step."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
+from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
+from entail.judge.steps import StepVerdict
 from entail.memory import CACHE
 from entail.runtime.chains import SCORERS
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import models as models_module
-from entail.ui.trees.models import Offer, Suggester
+from entail.ui.trees.models import Offer, Suggester, current_check, describe_step, explain_step
 from entail.ui.trees.page import TreePage
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import buttons, html, on_tree, page_of, press, ready, redrawn, said
-
-pytestmark = pytest.mark.usefixtures("patient_proposals")
+from tests.ui.conftest import accepts, buttons, html, on_tree, page_of, press, redrawn, said, settled
 
 CLAIM = "snow is cold"
 TEXTS = ["snow is ice", "ice is cold", "cold snow", "ice is frozen water", "iron is hard", "snow is cold"]
@@ -51,6 +53,13 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True) -> Suggester:
     return Suggester("mine", "mine@1")
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for proposals as long as it takes, and order them by the scorer alone."""
+    monkeypatch.setattr(models_module, "WAIT", 30)
+    monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))
+
+
 @pytest.fixture
 def context(shared: Workspace) -> TreePage:
     return page_of(shared, CORPUS, CLAIM, suggester=suggester_of())
@@ -67,12 +76,6 @@ def offer_of(session: TreePage) -> Offer:
 
 def undecided(session: TreePage) -> int:
     return sum(not candidate.is_decided for candidate in offer_of(session).candidates)
-
-
-def act(context: TreePage, what: Any) -> None:
-    """Let somebody else act."""
-    log = context.shared.log
-    log.act(context.summary.id, what, author="Bob", base=log.history(context.summary.id).seq)
 
 
 def evidence(context: TreePage) -> list[Any]:
@@ -147,36 +150,12 @@ def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreePage) 
 )
 def test_a_draft_stays_until_its_sentence_is_edited(context: TreePage, what: Any, stays: bool) -> None:
     press(context, "d")
-    act(context, what)
+    context.shared.log.act(context.summary.id, what, author="Bob", base=1)
     assert texts(redrawn(context)) == (CHAIN if stays else [])
     press(context, "2")
     assert len(context.shared.log.history(context.summary.id).tree.root.children) == (
         stays + isinstance(what, Write)
     )
-
-
-def test_a_draft_is_based_on_the_node_at_the_request(
-    context: TreePage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(models_module, "WAIT", 0.01)
-    go, call = threading.Event(), threading.Event()
-
-    def slow(prefix: list[str], candidate: list[str]) -> float:
-        call.set()
-        assert go.wait(60)
-        return by_chain(prefix, candidate)
-
-    context = replace(context, suggester=suggester_of(slow))
-    session = press(context, "d")
-    assert call.wait(60)
-    assert (session.shown, session.evidence) == ((), None)
-    act(context, Accept(node="n1", premise=CORPUS.premises[4]))
-    go.set()
-    monkeypatch.setattr(models_module, "WAIT", 30)
-    session = redrawn(context)
-    assert texts(session) == CHAIN
-    assert session.evidence is not None
-    assert session.evidence.proposal == Proposal(means="draft", after=(), k=60)
 
 
 def test_each_node_has_its_own_draft(context: TreePage) -> None:
@@ -246,32 +225,109 @@ def test_proposals_on_the_page(app: AppTest, shared: Workspace, monkeypatch: pyt
         return html(app, 'class="entail-sentence')
 
     def turn(before: str, listing: str) -> AppTest:
-        return ready(app.segmented_control(key=f"list-{tree}-{before}").set_value(listing))
+        return settled(app.segmented_control(key=f"list-{tree}-{before}").set_value(listing).run())
 
     app = on_tree(app, tree)
     assert not [widget for widget in app.segmented_control if str(widget.key).startswith("list-")]
     listed.append(ListedScorer("mine", ScorerForm(), "mine@1"))
-    app = ready(app)
+    app = settled(app.run())
     retrieved = len(rows())
     app = turn("retrieved", "next")
     assert "next 1 · 9.000 · retrieved" in rows()[0]
-    app = ready(buttons(app, "accept-")[0].click())
-    assert "re-ranked by mine by what you accepted" in said(app)
+    app = settled(buttons(app, "accept-")[0].click().run())
     app = turn("next", "draft")
     assert not rows()
-    app = ready(app.button(key=f"draft-{tree}-n1").click())
-    assert "It looks complete" in said(app)
+    app = settled(app.button(key=f"draft-{tree}-n1").click().run())
     assert [row.count("entail-proposed") for row in rows()] == [1, 1]
-    app = ready(buttons(app, "accept-")[0].click())
+    app = settled(buttons(app, "accept-")[0].click().run())
     assert [row.count("entail-proposed") for row in rows()] == [0, 1]
-    app = ready(buttons(app, "reject-")[1].click())
+    app = settled(buttons(app, "reject-")[1].click().run())
     assert app.success
-    app = ready(app.button(key=f"draft-{tree}-n1").click())
+    app = settled(app.button(key=f"draft-{tree}-n1").click().run())
     assert rows()
     assert CHAIN[2] not in "".join(rows()), "a rejected premise is not proposed again"
-    app = ready(app.segmented_control(key="view").set_value("History"))
-    assert "proposed 1st to come next by mine" in said(app)
-    assert "proposed 1st in a chain by mine, after 1 premise, 2 shown" in said(app)
     app = turn("draft", "retrieved")
     assert len(rows()) == retrieved
     assert len(shared.log.history(tree).tree.root.children) == 2
+
+
+# --- the check of a step ---
+
+STEP = "ba be bi bo"
+HOLDS, FAILS = StepVerdict(0.95, "holds"), StepVerdict(0.1, "not yet", missing=("bo",), idle=(0,))
+
+
+@pytest.fixture
+def four(shared: Workspace) -> TreePage:
+    return page_of(shared, Corpus.of("four", ["ba be bi", "ba be da", "ba du", "bo fa fe"]), STEP)
+
+
+@pytest.fixture
+def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes a check of steps available to the app."""
+    CACHE.entries.clear()
+
+    def put(verdict: Callable[..., StepVerdict]) -> None:
+        check = SimpleNamespace(check=lambda steps: [verdict(*step) for step in steps])
+        monkeypatch.setattr("entail.ui.trees.models.list_verifiers", lambda: ["mine"])
+        monkeypatch.setattr("entail.ui.trees.models.load_verifier", lambda name: check)
+
+    return put
+
+
+def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
+    app: AppTest, four: TreePage, verifier: Any
+) -> None:
+    go, log, tree_id = threading.Event(), four.shared.log, four.summary.id
+    read = []
+
+    def slow(premises: Sequence[str], conclusion: str) -> StepVerdict:
+        assert go.wait(60)
+        read.append((premises, conclusion))
+        return FAILS
+
+    verifier(slow)
+    app = on_tree(app, tree_id)
+    assert len(accepts(app)) == 4
+    assert "Checking the step" not in said(app), "the node has no premises yet"
+    app = accepts(app)[0].click().run()
+    assert [event.act.kind for event in log.history(tree_id).events] == ["create", "accept"]
+    go.set()
+    app = settled(app.run())
+    assert describe_step(FAILS) in said(app)
+    assert all(line in said(app) for line in explain_step(FAILS, ["ba be bi"]))
+    check = current_check()
+    assert check is not None
+    tasks = check.start_all(log.history(tree_id).tree)
+    assert {id: task.value for id, task in tasks.items()} == {"n1": FAILS}
+    assert read == [(("ba be bi",), STEP)]
+
+
+def test_a_failed_check_leaves_the_page_and_is_not_repeated(
+    app: AppTest, four: TreePage, verifier: Any
+) -> None:
+    calls = []
+
+    def fail(premises: Sequence[str], conclusion: str) -> StepVerdict:
+        calls.append(conclusion)
+        raise EncoderError("the weights are broken")
+
+    verifier(fail)
+    app = settled(accepts(on_tree(app, four.summary.id))[0].click().run())
+    app = settled(app.run())
+    assert "the weights are broken" in said(app)
+    assert len(accepts(app)) == 3
+    assert calls == [STEP]
+
+
+def test_all_steps_are_listed_the_least_supported_first(app: AppTest, four: TreePage, verifier: Any) -> None:
+    log, tree_id = four.shared.log, four.summary.id
+    log.act(tree_id, Write(node="n1", text="du fa"), author="Ada", base=1)
+    log.act(tree_id, Write(node="n2", text="fo fu"), author="Ada", base=2)
+    verifier(lambda premises, conclusion: HOLDS if conclusion == STEP else FAILS)
+    app = on_tree(app, tree_id)
+    app = settled(app.segmented_control(key="view").set_value("Steps").run())
+    steps = buttons(app, "step-")
+    assert [button.label for button in steps] == ["du fa", STEP]
+    app = settled(steps[0].click().run())
+    assert "# du fa" in said(app)
