@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
 from tests.support.machine import digests
-from tests.ui.conftest import buttons, new_app, said, settled
+from tests.ui.conftest import buttons, keys, new_app, said, settled
 
 
 @pytest.fixture
@@ -24,28 +24,24 @@ def demo(shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     st.cache_resource.clear()
 
 
-def opened(page: str = "", **state: object) -> AppTest:
+def visit(page: str = "streamlit_app.py", **state: object) -> AppTest:
     app = new_app()
     for name, value in {"author": "Eve", "retriever": "tfidf", **state}.items():
         app.session_state[name] = value
-    app.run()
-    if page:
-        app.switch_page(page).run()
-    assert not app.exception
-    return app
+    return settled(app.run().switch_page(page).run())
 
 
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("", "no trees can be imported"),
+        ("streamlit_app.py", "no trees can be imported"),
         ("pages/Corpora.py", "corpora cannot be changed"),
         ("pages/Models.py", "nothing"),
     ],
 )
 def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: str) -> None:
     before = digests(demo)
-    app = opened(script)
+    app = visit(script)
     if script == "pages/Models.py":
         app.segmented_control(key="models_view").set_value("Hub").run()
     assert "This is a demo." in said(app)
@@ -54,9 +50,12 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
     assert digests(demo) == before
 
 
-def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path) -> None:
+def test_a_visitor_writes_a_tree_that_goes_with_them(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.ui.links.control.is_served", lambda: True)
     before = digests(demo)
-    app = opened()
+    app = visit()
     app.text_input(key="start_text").set_value("snow is cold")
     start = app.button(key="start")
     assert not start.disabled
@@ -66,13 +65,14 @@ def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path)
     assert [(tree.hypothesis, tree.corpus_id, tree.authors) for tree in mine] == [
         ("snow is cold", SAMPLE_ID, ("Eve",))
     ]
-    page = settled(opened("pages/Trees.py", visitor_log=log, tree=mine[0].id))
+    page = visit("pages/Trees.py", visitor_log=log, tree=mine[0].id)
     assert not buttons(page, "accept-")[0].disabled
+    assert "share" not in keys(page), "a demo makes no links"
     team = next(tree for tree in log.trees() if tree.example)
-    page = settled(opened("pages/Trees.py", visitor_log=log, tree=team.id))
+    page = visit("pages/Trees.py", visitor_log=log, tree=team.id)
     assert "the team's trees cannot be changed" in said(page)
     assert buttons(page, "accept-")[0].disabled
-    stranger = opened()
+    stranger = visit()
     assert not [tree for tree in stranger.session_state["visitor_log"].trees() if not tree.example]
     assert len(list(tmp_path.glob("entail-demo-*"))) == 2
     assert digests(demo) == before
