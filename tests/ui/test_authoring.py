@@ -35,13 +35,6 @@ def test_a_failed_search_leaves_the_tree(context: TreePage, monkeypatch: pytest.
     assert redrawn(context).shown
 
 
-def test_an_index_finished_while_the_page_is_drawn_waits_for_the_next_run(context: TreePage) -> None:
-    begun = replace(context, index=None)
-    # Were it taken from the task now, the page would draw a list of nothing, and nobody would draw it again.
-    assert redrawn(begun).index is None
-    assert not redrawn(begun).shown
-
-
 def kinds(context: TreePage) -> list[str]:
     return [event.act.kind for event in context.shared.log.history(context.summary.id).events]
 
@@ -130,57 +123,36 @@ def test_an_act_on_a_locked_database_is_refused_and_can_be_repeated(
         assert (kinds(context), notice_kind(context)) == (saved, None)
 
 
-@pytest.mark.parametrize("kind", ["edit", "write", "conclude"])
-def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreePage, kind: str) -> None:
-    log, tree, screen = context.shared.log, context.summary.id, context.screen
-    press(context, "1")
-    for node in ("n2", "n3"):
-        seq = log.history(tree).seq
-        log.act(tree, Write(node=node, text=f"below {node}"), author="Ada", base=seq)
-    own = {
-        "edit": Edit(node="n3", text="my words"),
-        "write": Write(node="n3", text="my words"),
-        "conclude": Conclude(node="n3", premises=("n4",), text="my words"),
-    }
-    redrawn(context)
-    log.act(tree, Remove(node="n3"), author="Bo", base=4)
-    assert not context.act(own[kind])
-    assert screen.recovery == Write(node="n2", text="my words")
-    session = redrawn(context)
-    press(context, "2")  # another act does not take it away, nor does one that fails
-    assert not session.act(Write(node="n1", text=""))
-    assert screen.recovery is not None
-    assert redrawn(context).act(screen.recovery)
-    assert "my words" in {node.text for node in log.history(tree).tree.nodes.values()}
-    assert (screen.recovery, screen.notice) == (None, None)
+CONCLUSION = Conclude(node="n2", premises=("n4",), text="mine")
+WRITTEN = Write(node="n2", text="mine")
 
 
 @pytest.mark.parametrize(
-    ("removed", "keep", "own", "restored"),
+    ("keep_premises", "own", "restored"),
     [
-        ("n3", True, Edit(node="n3", text="mine"), Conclude(node="n2", premises=("n4",), text="mine")),
-        (
-            "n3",
-            True,
-            Conclude(node="n3", premises=("n4",), text="mine"),
-            Conclude(node="n2", premises=("n4",), text="mine"),
-        ),
-        ("n3", True, Write(node="n3", text="mine"), Write(node="n2", text="mine")),
-        ("n3", False, Edit(node="n4", text="mine"), Write(node="n2", text="mine")),
+        (True, Edit(node="n3", text="mine"), CONCLUSION),
+        (True, Conclude(node="n3", premises=("n4",), text="mine"), CONCLUSION),
+        (False, Conclude(node="n3", premises=("n4",), text="mine"), WRITTEN),
+        (True, Write(node="n3", text="mine"), WRITTEN),
+        (False, Edit(node="n4", text="mine"), WRITTEN),
     ],
 )
-def test_a_restored_sentence_goes_where_it_was(
-    context: TreePage, removed: str, keep: bool, own: Edit, restored: Write
+def test_a_sentence_for_a_removed_node_waits_until_it_is_restored_where_it_was(
+    context: TreePage, keep_premises: bool, own: Edit, restored: Write
 ) -> None:
-    log, tree = context.shared.log, context.summary.id
+    log, tree, screen = context.shared.log, context.summary.id, context.screen
     for seq, node in enumerate(("n1", "n2", "n3"), 1):
         log.act(tree, Write(node=node, text=f"below {node}"), author="Ada", base=seq)
     session = redrawn(context)
-    log.act(tree, Remove(node=removed, keep_premises=keep), author="Bo", base=4)
+    log.act(tree, Remove(node="n3", keep_premises=keep_premises), author="Bo", base=4)
     assert not session.act(own)
-    assert context.screen.recovery == restored
+    assert screen.recovery == restored
+    press(context, "1")  # another act does not take it away, nor does one that fails
+    assert not redrawn(context).act(Write(node="n1", text=""))
+    assert screen.recovery == restored
     redrawn(context).recover()
     assert "mine" in {node.text for node in log.history(tree).tree.nodes.values() if node.parent == "n2"}
+    assert (screen.recovery, screen.notice) == (None, None)
 
 
 def test_undo_says_what_it_passed_over(context: TreePage) -> None:
