@@ -22,17 +22,13 @@ from entail.training.nli_source import PairSource
 from entail.trees.log.acts import Accept, Create
 from entail.ui.shared.form import MAX_COMMON, setting_label
 from entail.ui.shared.resources import Workspace, jobs
-from tests.ui.conftest import named, said, settled
+from tests.ui.conftest import metrics, named, said, settled
 
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
 PAIRS = (
     NliPair("A dog runs in a park.", "An animal moves.", "entailment"),
     NliPair("A dog runs in a park.", "It sleeps.", "contradiction"),
     NliPair("Two girls sing.", "Girls sing.", "entailment"),
-)
-ASKED = (
-    "questionID\tAnswerKey\tquestion\texplanation\tflags\n"
-    "q1\tA\tWhat is ice? (A) cold (B) hot\tu1|CENTRAL\tSUCCESS\n"
 )
 HUB_SET = "A data set on the Hub …"
 View = Callable[..., AppTest]
@@ -55,7 +51,6 @@ def previewed(app: AppTest) -> AppTest:
         if app.metric or app.error:
             break
         app.run()
-    assert not app.exception
     return app
 
 
@@ -85,9 +80,10 @@ def edit_table(monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
 @pytest.mark.parametrize(
     "name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker", "reader"]
 )
-def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str) -> None:
-    app = form(view, name)
-    how = method.method(name)
+def test_each_method_has_fields_for_few_settings_a_table_of_the_others_and_a_sample(
+    view: View, name: str
+) -> None:
+    app, how = form(view, name), method.method(name)
     fields = [f for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input) for f in kind]
     names = {str(f.key).removeprefix(f"set-{name}-default--") for f in fields} & {f.name for f in how.fields}
     assert 0 < len(names) <= MAX_COMMON
@@ -96,11 +92,18 @@ def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str)
     assert list(table["value"]) == list(table["default"])
     assert all(table["help"])
     assert all(table["allowed"])
+    named(app.segmented_control, "Learn from").set_value("sample").run()
+    assert app.get("download_button")
+    assert how.preview is not None
+    counts = how.preview(how.make_source(how.sample_values()).read(), how.make_config({})).counts
+    assert min(count for label, count in counts.items() if label != "entailments of other pairs") > 0
+    assert submitted(app).spec.about == "the bundled sample"
 
 
 def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> None:
     app = view(author=None)
     assert start(app).disabled
+    assert named(app.segmented_control, "Learn from").value == "sample"
     assert named(app.number_input, "Rank").help
     assert "The method sixth cannot be loaded" in said(app)
     named(app.selectbox, "Method").set_value("gausscse").run()
@@ -111,20 +114,22 @@ def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> No
     assert not [field for field in app.text_input if field.label == "Data set"]
 
 
-def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_table_are_used_and_wrong_ones_explained(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for setting, text in (("Margin", "-1"), ("Margin", "many"), ("Loss", "none"), ("Temperature", "")):
+        with monkeypatch.context() as table:
+            edit_table(table, **{setting: text})
+            app = view()
+        assert f"{setting.lower()}: expected" in said(app)
+        assert start(app).disabled
     edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", **{"Reference triplets": "true"})
-    app = form(view)
-    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
-    named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
+    app = view()
     named(app.number_input, "Rank").set_value(4).run()
-    assert all(
-        part in said(app)
-        for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Reference triplets true", "Dropout none,")
-    )
-    config = submitted(app).spec.config
-    assert (config["rank"], config["loss"], config["margin"], config["gold"], config["dropout"]) == (
-        *(4, "softmax", 0.5, True, None),
-    )
+    changes = ("Rank 4", "Loss softmax", "Margin 0.5", "Reference triplets true", "Dropout none,")
+    assert all(change in said(app) for change in changes)
+    config = {"rank": 4, "loss": "softmax", "margin": 0.5, "gold": True, "dropout": None}
+    assert submitted(app).spec.config.items() >= config.items()
 
 
 def test_only_devices_that_are_there_are_offered(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,26 +141,11 @@ def test_only_devices_that_are_there_are_offered(view: View, monkeypatch: pytest
     assert submitted(app).spec.device == "cuda:0"
 
 
-@pytest.mark.parametrize(
-    ("label", "text"), [("Margin", "-1"), ("Margin", "many"), ("Loss", "none"), ("Temperature", "")]
-)
-def test_a_wrong_setting_of_the_table_is_explained(
-    view: View, monkeypatch: pytest.MonkeyPatch, label: str, text: str
-) -> None:
-    edit_table(monkeypatch, **{label: text})
-    app = view()
-    assert f"{label.lower()}: expected" in said(app)
-    assert start(app).disabled
-
-
 def test_a_preset_is_a_start(view: View) -> None:
     app = view()
-    preset = named(app.selectbox, "Preset")
-    assert preset.options == ["Default", "As in the paper", "For few decisions"]
-    preset.set_value("decisions").run()
-    assert named(app.number_input, "Epochs").value == decisions_config().epochs
-    named(app.selectbox, "Preset").set_value("default").run()
-    assert named(app.number_input, "Epochs").value == AeencConfig().epochs
+    for preset, config in (("decisions", decisions_config()), ("default", AeencConfig())):
+        named(app.selectbox, "Preset").set_value(preset).run()
+        assert named(app.number_input, "Epochs").value == config.epochs
 
 
 def test_a_method_of_another_package_is_queued(view: View) -> None:
@@ -183,7 +173,7 @@ def test_reference_trees_over_a_stored_corpus_are_previewed_and_queued(view: Vie
     named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
     app = previewed(app)
-    assert [(m.label, m.value) for m in app.metric][-2:] == [("Premises", "4,785"), ("Dev trees", "12")]
+    assert metrics(app).items() >= {"Premises": "4,785", "Dev trees": "12"}.items()
     assert "not in the corpus" in said(app)
     assert list(app.dataframe[-1].value.columns) == ["sentence", "premise", "the premise"]
     named(app.selectbox, "Dev").set_value("Trees of the bundled sample").run()
@@ -203,7 +193,11 @@ def test_files_of_the_data_folder_are_offered_and_no_path_is_typed(view: View) -
     tables.mkdir(parents=True)
     questions = tables.parent / "questions.tsv"
     (tables / "KINDOF.tsv").write_text("THING\t[SKIP] UID\nice is cold\tu1\n", encoding="utf-8")
-    questions.write_text(ASKED, encoding="utf-8")
+    questions.write_text(
+        "questionID\tAnswerKey\tquestion\texplanation\tflags\n"
+        "q1\tA\tWhat is ice? (A) cold (B) hot\tu1|CENTRAL\tSUCCESS\n",
+        encoding="utf-8",
+    )
     (home / "secret.txt").write_text("", encoding="utf-8")
     app = form(view, "arcf")
     offered = named(app.selectbox, "Tables").options
@@ -266,9 +260,16 @@ def test_decisions_of_the_team_begin_with_gentle_settings_at_the_active_retrieve
     assert (job.spec.config["base"], job.spec.config["initial"]) == ("tiny", "mine")
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
-    """Return the data sets that were read, with their splits; all of them hold `PAIRS`."""
+def choose(app: AppTest, field: str, name: str) -> AppTest:
+    """Name a data set of the Hub in a field of the form."""
+    named(app.selectbox, field).set_value(HUB_SET).run()
+    app.text_input(key=f"data-gausscse-{field.lower().replace(', file ', '-')}-name").set_value(name).run()
+    return app
+
+
+def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[tuple[str, str | None]] = []
 
     def load(source: object, *, split: str | None = None) -> NliReading:
@@ -278,20 +279,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
         return NliReading(PAIRS, str(source), {"-": 4})
 
     monkeypatch.setattr("entail.evaluation.nli.sources.load_nli", load)
-    return read
-
-
-def choose(app: AppTest, field: str, name: str) -> AppTest:
-    """Name a data set of the Hub in a field of the form."""
-    named(app.selectbox, field).set_value(HUB_SET).run()
-    app.text_input(key=f"data-gausscse-{field.lower().replace(', file ', '-')}-name").set_value(name).run()
-    assert not app.exception
-    return app
-
-
-def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
-    view: View, asked: list[tuple[str, str | None]]
-) -> None:
     app = form(view, "gausscse")
     assert not app.error
     assert app.info, "nothing is chosen yet"
@@ -302,24 +289,20 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     app = choose(choose(app, "Pairs", "snli"), "Dev", "me/mine@v1:pairs")
     named(app.text_input, "Dev split").set_value("trial").run()
     choose(app, "Pairs, file 2", "multi_nli")
-    assert len(asked) == 1, "nothing is fetched before a person asks"
+    assert len(read) == 1, "nothing is fetched before a person asks"
     app = previewed(app)
-    assert asked[1:] == [("snli", "train"), ("multi_nli", "train"), ("me/mine@v1:pairs", "trial")]
-    assert [(m.label, m.value) for m in app.metric] == [
-        ("Triplets", "2"),
-        ("Premises", "2"),
-        ("With a contradiction", "1"),
-        ("Dev pairs", "3"),
-    ]
+    assert read[1:] == [("snli", "train"), ("multi_nli", "train"), ("me/mine@v1:pairs", "trial")]
+    counts = {"Triplets": "2", "Premises": "2", "With a contradiction": "1", "Dev pairs": "3"}
+    assert metrics(app) == counts
     assert "8 rows with another label" in said(app)
     job = submitted(app)
     source = {name: job.spec.source[name] for name in ("pairs", "dev", "dev_split")}
     assert source == {"pairs": ["snli", "multi_nli"], "dev": "me/mine@v1:pairs", "dev_split": "trial"}
     assert job.spec.about == "snli, multi_nli"
-    asked.clear()
+    read.clear()
     for address in ({}, {"job": job.id}, {"job": "new", "like": job.id}):
         view(**address)
-    assert asked == [], "no page fetches by itself"
+    assert read == [], "no page fetches by itself"
 
 
 def test_a_name_that_is_no_data_set_is_refused_at_its_field(
@@ -334,17 +317,3 @@ def test_a_name_that_is_no_data_set_is_refused_at_its_field(
     for name in ("a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"):
         with pytest.raises(SettingsError, match="data set on the Hub"):
             PairSource.named(name)
-
-
-@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
-def test_every_training_has_a_sample_that_can_be_read_and_downloaded(view: View, name: str) -> None:
-    app = view()
-    named(app.selectbox, "Method").set_value(name).run()
-    assert named(app.segmented_control, "Learn from").value == "sample"
-    assert not start(app).disabled
-    assert app.get("download_button")
-    how = method.method(name)
-    source = how.make_source(how.sample_values())
-    counts = how.preview(source.read(), how.make_config({})).counts if how.preview else {}
-    assert min(count for label, count in counts.items() if label != "entailments of other pairs") > 0
-    assert submitted(app).spec.about == "the bundled sample"

@@ -5,32 +5,56 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.evaluation.retrieval.paired import PairedComparison
+from entail.jobs.child import Attempt, finish
 from entail.jobs.events import panels
 from entail.jobs.handle import JobHandle
-from entail.jobs.record import Ending, Outcome, make_outcome
+from entail.jobs.record import Ending, Job, Outcome, make_outcome
+from entail.jobs.worker import run_job
 from entail.progress import Progress
 from entail.ui.models.job import describe
 from entail.ui.shared.resources import jobs
 from tests.jobs.rows import damage, rewrite
-from tests.ui.conftest import keys, named, said, settled
-from tests.ui.job_runs import end, submit, train
+from tests.ui.conftest import buttons, keys, named, said, settled
 
 View = Callable[..., AppTest]
 
 
 def at(app: AppTest, **address: str) -> AppTest:
     app.query_params.clear()
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
+    app.query_params.update(address)
+    return app.run()
+
+
+def submit(name: str = "mine", **config: Any) -> Job:
+    return jobs().submit("fifth", config, {}, name=name, by="Bob")
+
+
+def trained_here(job: Job, training: Callable[[JobHandle, int], int]) -> Job:
+    """Return a job after a training within this process, which returns the exit code."""
+
+    def spawn(folder: JobHandle, attempt: int, lock: int, pipe: int) -> Any:
+        code = training(folder, attempt)
+        return SimpleNamespace(pid=0, poll=lambda: code)
+
+    run_job(jobs().handle(job.id), stopping=lambda: False, spawn=spawn)
+    return jobs().job(job.id)
+
+
+def end(job: Job, outcome: Callable[[JobHandle, int], Outcome]) -> Job:
+    """Return a job after a training with this outcome."""
+
+    def training(folder: JobHandle, attempt: int) -> int:
+        folder.write_attempt(outcome=outcome(folder, attempt).to_json())
+        return 0
+
+    return trained_here(job, training)
 
 
 def killed(folder: JobHandle, attempt: int) -> Outcome:
@@ -47,7 +71,7 @@ def test_the_list_has_the_queue_in_order_and_ended_jobs(view: View) -> None:
     offsets = [words.index(f"**{job.name}**") for job in waiting]
     assert offsets == sorted(offsets)
     assert "the loss is *no* number" in words
-    assert sum(str(b.key).startswith("open-") for b in app.button) == 4
+    assert len(buttons(app, "open-")) == 4
     app.button(key=f"open-{failed.id}").click().run()
     assert app.query_params["job"] == failed.id
     assert "#### first" in said(app)
@@ -124,7 +148,7 @@ def test_an_end_shows_its_cause_and_the_remedy(
 def test_a_done_job_leads_to_its_promotion(
     view: View, models: Path, monkeypatch: pytest.MonkeyPatch, role: str | None, page: str
 ) -> None:
-    done = train(submit(steps=3))
+    done = trained_here(submit(steps=3), lambda folder, _: finish(folder, Attempt(folder).run()))
     if role is not None:
         monkeypatch.setattr("entail.ui.models.job.role_of", lambda name: role)
     app = view(job=done.id)

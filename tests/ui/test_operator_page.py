@@ -11,7 +11,7 @@ from entail.ui.frame import sign_in
 from entail.ui.operator.views import CHECKS
 from entail.ui.shared.resources import Workspace, jobs
 from tests.operations.conftest import add_job
-from tests.ui.conftest import new_app, said
+from tests.ui.conftest import metrics, new_app, said
 
 
 @pytest.fixture
@@ -26,15 +26,9 @@ def show(shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         app = new_app()
         app.secrets.update(secrets)
         app.session_state["operator_view"] = view
-        app = app.switch_page("pages/Operator.py").run()
-        assert not app.exception
-        return app
+        return app.switch_page("pages/Operator.py").run()
 
     return page
-
-
-def metrics(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 def finished(app: AppTest, button: str, name: str) -> AppTest:
