@@ -23,7 +23,6 @@ from tests.browser.oidc import Provider
 from tests.support.machine import free_port
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 collect_ignore_glob = ["apps/*"]
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -75,14 +74,10 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, object]:
     """Launch the Chromium of the system."""
-    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
-        pytest.fail(
-            f"the browser tests need a Chromium on the PATH (one of {', '.join(NAMES)}), none was found; "
-            "install it with `apt-get install chromium fonts-dejavu-core`, or run the other tests with "
-            "`pytest -m 'not browser'`",
-            pytrace=False,
-        )
+        pytest.fail("no Chromium on the PATH: `apt-get install chromium fonts-dejavu-core`", pytrace=False)
     return {"executable_path": chromium, "args": list(FLAGS), "headless": True}
 
 
@@ -130,13 +125,18 @@ def guarded(context: BrowserContext) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
-    """Return `start_app(script, data_dir=..., env=...)`, which runs a script and returns its address.
+    """Return `start_app(data_dir=..., env=...)`, which runs the app, or a script, and returns its address.
 
     Each runs until its module ends: a machine would bear the models of a dozen apps at once with difficulty.
     """
     running: list[tuple[subprocess.Popen[bytes], Path]] = []
 
-    def start(script: Path, *, data_dir: Path | None = None, env: dict[str, str] | None = None) -> str:
+    def start(
+        script: Path = ROOT / "streamlit_app.py",
+        *,
+        data_dir: Path | None = None,
+        env: dict[str, str] | None = None,
+    ) -> str:
         folder = tmp_path_factory.mktemp("app")
         port = free_port()
         log = folder / "log.txt"
@@ -184,7 +184,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(start_app: StartApp, folder: Path) -> str:
     """Return the address of one app for all tests of a module."""
-    return start_app(ROOT / "streamlit_app.py", data_dir=folder)
+    return start_app(data_dir=folder)
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -93,14 +93,9 @@ class Provider:
         body = request.rfile.read(int(request.headers["Content-Length"])).decode()
         form = {name: values[0] for name, values in parse_qs(body).items()}
         basic = base64.b64decode(request.headers.get("Authorization", "").removeprefix("Basic ")).decode()
-        began = self.codes.pop(form.get("code", ""), None)
-        if (
-            began is None
-            or basic not in ("", f"{CLIENT}:{SECRET}")
-            or began["redirect_uri"] != form["redirect_uri"]
-        ):
-            self.reply(request, {"error": "invalid_grant"}, 400)
-            return
+        began = self.codes.pop(form["code"])
+        assert basic in ("", f"{CLIENT}:{SECRET}")
+        assert began["redirect_uri"] == form["redirect_uri"]
         if "code_challenge" in began:
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
             assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == began["code_challenge"]
@@ -112,9 +107,9 @@ class Provider:
         )
 
     @staticmethod
-    def reply(request: BaseHTTPRequestHandler, told: dict[str, Any], status: int = 200) -> None:
-        body = json.dumps(told).encode()
-        request.send_response(status)
+    def reply(request: BaseHTTPRequestHandler, content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        request.send_response(200)
         request.send_header("Content-Type", "application/json")
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()

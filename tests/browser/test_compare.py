@@ -1,7 +1,7 @@
 """The slopes of the Compare page in a real Chromium: hostile texts, colours of the theme."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -10,17 +10,10 @@ from entail.data.records import Corpus
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
-ROOT = Path(__file__).parents[2]
 WORDS = "left=tfidf&right=bm25"
 QUERY = "the moon reflects sunlight towards earth"
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def url(start_app: Any, folder: Path) -> str:
-    """Return one app for all tests here; none of them changes what another looks at."""
-    return f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Compare"
 
 
 def chart(page: Page) -> Locator:
@@ -28,12 +21,12 @@ def chart(page: Page) -> Locator:
 
 
 def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: str, folder: Path) -> None:
-    page.goto(f"{url}?{WORDS}")  # seeds the database
+    page.goto(f"{url}/Compare?{WORDS}")  # seeds the database
     expect(chart(page).locator("svg")).to_be_visible()
     hostile = "ice <img src=x onerror='document.title=1'> **is** {cold}"
     store = CorpusStore(open_database(f"sqlite:///{folder / 'entail.db'}"))
     info = store.add_corpus(Corpus.of("hostile", [hostile, "ice floats"]), author="Ada")
-    page.goto(f"{url}?{WORDS}&corpus={info.id}&query=ice")
+    page.goto(f"{url}/Compare?{WORDS}&corpus={info.id}&query=ice")
     text = chart(page).locator("svg text").filter(has_text="<img").first
     expect(text).to_be_visible()
     text.hover()
@@ -49,7 +42,7 @@ def test_words_among_the_marks_have_the_themes_colour(
 ) -> None:
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
-    page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
+    page.goto(f"{url}/Compare?{WORDS}&query={QUERY}&depth=10")
     text = chart(page).locator("svg .mark-text text").filter(has_text="moon").first
     expect(text).to_be_visible()
     red, green, blue = (

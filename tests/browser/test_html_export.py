@@ -61,8 +61,13 @@ def wait_for_paint(page: Page, colour: str) -> None:
     raise AssertionError(f"{colour} was not painted")
 
 
-def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, tree: Tree) -> None:
+def test_the_graph_is_painted_in_the_readers_theme_and_the_switch_adds_what_was_rejected(
+    page: Page, tree: Tree
+) -> None:
+    page.emulate_media(color_scheme="dark")
     happened = show(page, tree)
+    wait_for_paint(page, DARK.looks["premise"].fill)
+    page.emulate_media(color_scheme="light")
     for kind in ("hypothesis", "intermediate", "premise"):
         fill = LIGHT.looks[kind].fill  # type: ignore[index]  # one of the kinds, as a str
         wait_for_paint(page, fill)
@@ -72,14 +77,6 @@ def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, 
     expect(page.get_by_text(EVIL, exact=True)).to_be_visible()
     assert page.locator("img").count() == 0
     assert happened == [URL]
-
-
-def test_it_follows_the_theme_of_its_reader(page: Page, tree: Tree) -> None:
-    page.emulate_media(color_scheme="dark")
-    show(page, tree)
-    wait_for_paint(page, DARK.looks["premise"].fill)
-    page.emulate_media(color_scheme="light")
-    wait_for_paint(page, LIGHT.looks["premise"].fill)
 
 
 def test_a_phone_shows_the_whole_tree_above_its_outline(page: Page) -> None:

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import log_of, rows
 
-ROOT = Path(__file__).parents[2]
 WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
     .map((element) => element.scrollWidth - element.clientWidth)"""
 
@@ -19,7 +18,7 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     page: Page, start_app: Any, graph: Any, tmp_path: Path
 ) -> None:
     tree = max(log_of(tmp_path / "data", seed=True).trees(), key=lambda tree: tree.premises)
-    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
+    url = start_app(data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{url}/Trees?tree={tree.id}")
     switch = page.locator(".st-key-panes-switch")
@@ -58,7 +57,7 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
 
 
 def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_path: Path) -> None:
-    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
+    url = start_app(data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 420, "height": 900})
     modes = [f"Compare?mode={mode}&left=tfidf&right=bm25" for mode in ("query", "tree", "split", "tour")]
     for path in ("", "Trees", *modes, "Chains", "Claims", "Corpora", "Direction", "Results"):

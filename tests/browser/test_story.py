@@ -1,6 +1,5 @@
 """The newcomer's story, whole, in a real Chromium over the real app and its bundled sample."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from entail.trees.layout import appearance
 from entail.trees.log.acts import Create, Write
 from tests.browser.conftest import log_of, rows
 
-ROOT = Path(__file__).parents[2]
 CLAIM = "the moon reflects sunlight towards earth"
 
 pytestmark = pytest.mark.browser
@@ -28,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(start_app: Any, folder: Path) -> str:
-    return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
+    return str(start_app(data_dir=folder))
 
 
 def begin_tree(page: Page, url: str, claim: str = CLAIM) -> str:
@@ -77,12 +75,9 @@ def test_the_newcomers_story(
 
     # The tree is a graph: a click on an accepted premise opens its own candidates.
     assert set(graph.see()) >= {"n1", "n2", "n3"}
-    premise = log.history(tree_id).tree.nodes["n2"].text
     graph.click("n2")
     expect(page.get_by_text("Premises for this premise")).to_be_visible()
     expect(rows(page)).to_have_count(10)
-    offered = rows(page).filter(has_not_text="already in the tree")  # that note names the parent
-    expect(offered.filter(has_text=CLAIM)).to_have_count(0)
     press(page, "1")
     expect(rows(page).nth(0)).to_contain_text("accepted here")
 
@@ -122,7 +117,7 @@ def test_the_newcomers_story(
     expect(page.get_by_text(re.compile(r"Bo\s+at"))).to_be_visible()
     context.close()
 
-    # Out as official EntailmentBank JSONL, which reads back to the same tree.
+    # Out as official EntailmentBank JSONL.
     page.get_by_role("button", name="Share").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="EntailmentBank JSONL").click()
@@ -130,13 +125,6 @@ def test_the_newcomers_story(
     download.value.save_as(file)
     (exported,) = read_trees(file)
     assert exported.hypothesis == CLAIM
-    assert "moonlight is reflected sunlight" in exported.intermediates.values()
-    assert premise in {exported.text(p) for step in exported.steps for p in step.premises} | set(
-        exported.intermediates.values()
-    )
-    assert {"context", "question", "answer", "hypothesis", "proof", "meta"} <= set(
-        json.loads(file.read_text(encoding="utf-8"))
-    )
 
     # And as a picture, which the browser makes.
     with page.expect_download() as download:
@@ -184,8 +172,22 @@ def test_the_panes_share_the_window_as_the_reader_likes(page: Page, url: str, gr
     expect(candidates).to_be_visible()
 
 
-def test_a_half_typed_claim_outlives_a_reload_until_it_is_started(page: Page, url: str) -> None:
+def test_the_browser_remembers_who_one_is_and_a_half_typed_claim_until_it_is_started(
+    page: Page, url: str
+) -> None:
     page.goto(url)
+    name = page.get_by_role("textbox", name="Your name")
+    name.fill("Ada Lovelace")
+    name.press("Enter")
+    page.wait_for_function("localStorage.getItem('entail.author') === 'Ada Lovelace'")
+    page.reload()
+    expect(page.get_by_text("Ada Lovelace")).to_be_visible()
+    expect(name).to_have_count(0)
+    page.get_by_role("button", name="Not you?").click()
+    expect(name).to_be_visible()
+    page.wait_for_function("localStorage.getItem('entail.author') === null")
+    page.reload()
+    expect(name).to_be_visible()
     field = page.locator(".st-key-start_text input")
     field.fill("half a")
     page.reload()
@@ -204,22 +206,6 @@ def test_a_deep_link_works_first_thing_and_so_does_the_first_click(
     expect(page.get_by_text("Page not found")).to_have_count(0)
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
-
-
-def test_the_browser_remembers_who_one_is(page: Page, url: str) -> None:
-    page.goto(url)
-    name = page.get_by_role("textbox", name="Your name")
-    name.fill("Ada Lovelace")
-    name.press("Enter")
-    page.wait_for_function("localStorage.getItem('entail.author') === 'Ada Lovelace'")
-    page.reload()
-    expect(page.get_by_text("Ada Lovelace")).to_be_visible()
-    expect(page.get_by_role("textbox", name="Your name")).to_have_count(0)
-    page.get_by_role("button", name="Not you?").click()
-    expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
-    page.wait_for_function("localStorage.getItem('entail.author') === null")
-    page.reload()
-    expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
 
 
 def test_question_mark_lists_the_keys_and_fields_keep_theirs(page: Page, url: str, folder: Path) -> None:

@@ -14,7 +14,14 @@ pytestmark = pytest.mark.browser
 ALL = ("n1", "n1.1", "n1.2", "n1.3", "n1.4", "n1.5")
 
 
-def test_a_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> None:
+def test_hover_shows_text_as_text_and_a_click_selects_in_python(story: Any, said: Any) -> None:
+    story.page.mouse.move(*story.place("n1.1"))
+    tip = story.root.locator(".vis-tooltip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text("Supported by its premises")
+    expect(tip).to_contain_text('a <b>bold</b> fact <img src=x onerror="window.harmed=1"><script>')
+    expect(story.root.locator("img, b, script")).to_have_count(0)
+    assert story.page.evaluate("window.harmed") is None
     before = story.see()
     tree = story.root.get_by_role("tree", name=re.compile("the moon is cold at night"))
     expect(tree.get_by_role("treeitem", selected=True)).to_have_attribute("data-node", "n1")
@@ -25,6 +32,8 @@ def test_a_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> 
     expect(item).to_contain_text("at night a side of the moon is turned away from the sun")
     expect(tree).to_have_attribute("aria-activedescendant", "n1.4")
     assert story.see() == before
+    story.open("n1.3")
+    said(selected="n1.3", opened="n1.3")
     story.page.get_by_text("rejected", exact=True).click()
     expect(story.root.get_by_label("Legend").get_by_text("Rejected premise")).to_be_visible()
     rejected = f"n1!{premise_key('ice is a kind of solid')}"
@@ -42,11 +51,6 @@ def test_a_click_on_an_outer_box_of_a_whole_tree_hides_none_of_the_others(story:
         story.click(node)
         expect(story.root).to_have_attribute("data-selected", node)
         assert story.see() == {id: pytest.approx(at, abs=1) for id, at in before.items()}, node
-
-
-def test_double_click_opens(story: Any, said: Any) -> None:
-    story.open("n1.3")
-    said(selected="n1.3", opened="n1.3")
 
 
 def test_a_box_dragged_onto_another_moves_there_and_goes_back_without_an_answer(
@@ -78,20 +82,19 @@ def test_a_line_from_a_premise_to_a_conclusion_proposes_a_step(story: Any, said:
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
-def test_hover_shows_text_and_verdict_as_text(story: Any) -> None:
-    story.page.mouse.move(*story.place("n1.1"))
-    tip = story.root.locator(".vis-tooltip")
-    expect(tip).to_be_visible()
-    expect(tip).to_contain_text("Supported by its premises")
-    evil = 'a <b>bold</b> fact <img src=x onerror="window.harmed=1"><script>'
-    expect(tip).to_contain_text(evil)
-    expect(story.root.locator("img, b, script")).to_have_count(0)
-    assert story.page.evaluate("window.harmed") is None
-
-
-def test_collapse_and_expand_by_the_tool_and_by_the_sign_at_the_node(story: Any, said: Any) -> None:
+def test_a_subtree_is_shown_alone_and_collapsed_by_the_tool_and_by_the_sign_at_the_node(
+    story: Any, said: Any
+) -> None:
     story.click("n1.3")
     said(selected="n1.3")
+    story.tool("Show the selected subtree only")
+    story.see("n1.3", "n1.4", "n1.5")
+    path = story.page.locator(".st-key-graph-path")
+    path.get_by_role("button").nth(1).click()
+    story.see("n1.1", "n1.3", "n1.4", "n1.5")
+    path.get_by_role("button", name="Whole tree").click()
+    story.see(*ALL)
+    expect(path.get_by_role("button")).to_have_count(0)
     story.tool("Collapse the selected node")
     said(collapsed="n1.3")
     story.see("n1", "n1.1", "n1.2", "n1.3")
@@ -173,19 +176,6 @@ def test_theme_of_the_page_is_the_graphs(story: Any, said: Any) -> None:
                 break
             story.page.wait_for_timeout(100)
         assert story.colour("n1.4", below=16) == fill
-
-
-def test_a_subtree_is_shown_alone_and_its_path_leads_back(story: Any, said: Any) -> None:
-    path = story.page.locator(".st-key-graph-path")
-    story.click("n1.3")
-    said(selected="n1.3")
-    story.tool("Show the selected subtree only")
-    story.see("n1.3", "n1.4", "n1.5")
-    path.get_by_role("button").nth(1).click()
-    story.see("n1.1", "n1.3", "n1.4", "n1.5")
-    path.get_by_role("button", name="Whole tree").click()
-    story.see(*ALL)
-    expect(path.get_by_role("button")).to_have_count(0)
 
 
 def test_the_selected_box_has_buttons_to_edit_move_and_remove_it(story: Any, said: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from entail.ui.components.inbox import ASSETS
-from tests.browser.components.conftest import APP, hears
+from tests.browser.components.conftest import hears
 
 pytestmark = pytest.mark.browser
 
@@ -44,26 +44,6 @@ def test_r_is_ours_and_not_streamlits(story: Any, said: Any) -> None:
         said(pressed=" ".join(["r@n1"] * count))
         story.page.wait_for_timeout(500)
         assert runs() == before + count
-
-
-def test_quick_fingers_lose_nothing_while_python_is_busy(story: Any, said: Any) -> None:
-    story.page.get_by_text("slow", exact=True).click()
-    script = """async keys => {
-      for (const key of keys) {
-        document.body.dispatchEvent(new KeyboardEvent("keydown", {bubbles: true, key, code: `Digit${key}`}));
-        await new Promise(resolve => setTimeout(resolve, 2));
-      }
-    }"""
-    story.page.evaluate(script, list("1234567890"))
-    said(pressed=" ".join(f"{digit}@n1" for digit in "1234567890"))
-
-
-def test_keys_go_on_after_an_interrupted_run(start_app: Any, page: Page, said: Any) -> None:
-    page.goto(start_app(APP.with_name("interrupted_app.py")))
-    hears(page, "n1")
-    for count in (1, 2, 3):
-        page.keyboard.press("u")
-        said(pressed=" ".join(["u@n1"] * count))
 
 
 def test_stamp_is_that_of_what_was_on_the_screen(story: Any, said: Any) -> None:
