@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+import sqlalchemy as sa
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus, Premise
 from entail.evaluation.retrieval.comparison import from_json
 from entail.trees.log.acts import Accept, Create, Edit, Reject
+from entail.trees.store import schema
 from entail.trees.store.shares import TOKEN_LENGTH, Share, Shares
 from entail.ui.frame import sign_in
 from entail.ui.links import route
@@ -134,6 +136,16 @@ def test_a_comparison_is_shared_as_it_is_on_the_screen(
     (revoke,) = buttons(app, "revoke-")
     revoke.click().run()
     assert Shares(shared.database).comparisons() == []
+
+
+def test_a_demo_makes_no_links(
+    app: AppTest, shared: Workspace, tree: str, served: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    app = on_tree(app, tree)
+    assert "share" not in keys(app)
+    with shared.database.reading() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.shares)) == 0
 
 
 # --- headers, and what sign-in closes ---
