@@ -12,8 +12,7 @@ from entail.errors import DataError
 @pytest.fixture(params=["folder", "memory", "s3"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "s3":
-        address: str = request.getfixturevalue("s3_url")()
-        return address
+        return request.getfixturevalue("s3_url")()
     return str(tmp_path / "store") if request.param == "folder" else f"memory://{tmp_path.name}"
 
 

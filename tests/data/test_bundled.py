@@ -1,7 +1,5 @@
 """The bundled trees and facts: complete, of known origin, nothing of the exams; held-out ones unseen."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import gzip
 import json
@@ -86,15 +84,6 @@ def changed(*path: str, to: object = None) -> dict[str, Any]:
 
 def jsonl(*rows: object) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-
-
-def test_a_row_becomes_a_tree() -> None:
-    tree = row_to_tree(ROW)
-    assert (tree.id, tree.hypothesis, tree.question) == ("MINI_1", "ice drips", "What drips?")
-    assert list(tree.sentences.items()) == list(SENTENCES.items())
-    assert tree.intermediates == {"int1": "ice melts"}
-    assert tree.steps == (Step(("sent3", "sent1"), "int1"), Step(("int1", "sent4"), "hypothesis"))
-    assert tree.distractors == ("sent5", "sent2")
 
 
 @pytest.mark.parametrize("meta", [None, {}, {"question_text": "What drips?"}])

@@ -1,7 +1,5 @@
 """Text and JSON as people bring it."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Records, keys of texts, and judgements."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -24,27 +22,23 @@ def tree(proof: str, hypothesis: str = "h", **sentences: str) -> ExplanationTree
     )
 
 
-def test_a_corpus_drops_repeats_by_folded_text() -> None:
+def test_a_corpus_drops_repeats_by_folded_and_composed_text() -> None:
     corpus = Corpus.of("c", ["ice , cold", Premise("fire", "7"), "ice, cold", "fire"])
     assert corpus.premises == (Premise("ice , cold"), Premise("fire", "7"))
     assert len(corpus) == 2
     assert corpus.position("ice,  cold") == corpus.position("ice , cold") == 0
     assert corpus.position("snow") is None
-
-
-COMPOSED, DECOMPOSED = "caf\xe9s roast", "cafe\u0301s roast"
-
-
-def test_a_text_is_one_premise_composed_and_decomposed() -> None:
     for stored in (COMPOSED, DECOMPOSED):
         corpus = Corpus.of("c", ["ice", stored, DECOMPOSED, COMPOSED])
         assert corpus.texts == ("ice", stored)
         assert [corpus.position(text) for text in (COMPOSED, DECOMPOSED)] == [1, 1]
-
-
-def test_a_corpus_with_repeats_is_refused() -> None:
     with pytest.raises(CorpusError):
         Corpus("c", (Premise("ice"), Premise(" ice ")))
+    with pytest.raises(CorpusError):
+        Corpus.of("c", ["ice", "a\ud800b"])
+
+
+COMPOSED, DECOMPOSED = "caf\xe9s roast", "cafe\u0301s roast"
 
 
 def test_the_hash_knows_members_and_order_but_no_white_space() -> None:
@@ -96,11 +90,6 @@ def test_a_changed_corpus_shares_the_texts_that_stay() -> None:
     for number in range(200):
         grown = grown.changed(Premises.of([f"new {number}"]), np.array([0], dtype=np.int64))
     assert grown.texts == tuple(f"new {number}" for number in range(196, 200)), "its chunks are joined"
-
-
-def test_invalid_unicode_is_refused() -> None:
-    with pytest.raises(CorpusError):
-        Corpus.of("c", ["ice", "a\ud800b"])
 
 
 def test_texts_leaves_and_children_of_a_tree() -> None:

@@ -1,7 +1,5 @@
 """CSV files that no text breaks and no spreadsheet runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import unicodedata

@@ -1,7 +1,5 @@
 """Files that this package wrote: what is refused, and by which error."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

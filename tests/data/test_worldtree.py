@@ -154,14 +154,11 @@ def test_questions_of_2019_are_usable_with_further_flags(tmp_path: Path) -> None
     assert [q.id for q in read.usable] == ["Q0", "Q1"]
 
 
-def test_files_that_are_no_questions_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "x.tsv"
-    file.write_text("QuestionID\tquestion\nQ1\tWhat?\n", encoding="utf-8")
+@pytest.mark.parametrize("text", ["QuestionID\tquestion\nQ1\tWhat?\n", tsv([HEAD_2020, ["Q1"]])])
+def test_files_that_are_no_questions_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(FormatError):
-        read_questions(file)
-    file.write_text(tsv([HEAD_2020, ["Q1"]]), encoding="utf-8")
-    with pytest.raises(FormatError):
-        read_questions(file)
+        read_questions(tmp_path / "x.tsv")
 
 
 @pytest.mark.parametrize(
