@@ -1,7 +1,5 @@
 """Logs made by hand, threads that begin at once, and damage."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -15,15 +13,23 @@ from typing import Any
 
 import pytest
 
-from entail.trees.log.acts import AnyAct, Create, Event
+from entail.data.records import Premise
+from entail.trees.log.acts import AnyAct, Create, Event, Evidence, ShownCandidate
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import Tree
-from entail.trees.store import database as database_module
-from entail.trees.store import migrations, schema
 from entail.trees.store.database import open_database
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
+EVIDENCE = Evidence(
+    retriever="minilm",
+    revision="r1",
+    corpus_version=2,
+    query="snow",
+    own_words=True,
+    shown=(ShownCandidate(ICE.key, 1, 0.75), ShownCandidate(FIRE.key, 2, 0.5)),
+)
 
 
 def event(seq: int, act: Any, author: str = "Ann") -> Event:
@@ -79,11 +85,6 @@ def story() -> Story:
     return Story()
 
 
-@pytest.fixture
-def tell() -> Callable[..., Story]:
-    return Story
-
-
 def at_once(work: Callable[[Any], object], values: Sequence[Any]) -> list[Any]:
     """Call a function for each value, all at the same moment in threads of their own."""
     start = threading.Barrier(len(values))
@@ -103,29 +104,6 @@ def damage(path: Path) -> bytes:
         content[page : page + 200] = b"\xff" * 200
     path.write_bytes(content)
     return bytes(content)
-
-
-@pytest.fixture
-def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
-    """Give a function that makes this the next version of entail, and returns its new migration."""
-
-    def go() -> Path:
-        folder = tmp_path / "migrations"
-        shutil.copytree(migrations.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        revision = f"{int(schema.REVISION) + 1:04}"
-        script = folder / "versions" / f"r{revision}_more.py"
-        script.write_text(
-            "import sqlalchemy as sa\nfrom alembic import op\n"
-            f"revision, down_revision = '{revision}', '{schema.REVISION}'\n"
-            "def upgrade():\n"
-            "    op.add_column('trees', sa.Column('note', sa.Text))\n"
-            "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
-        )
-        monkeypatch.setattr(migrations, "MIGRATIONS", folder)
-        monkeypatch.setattr(database_module, "REVISION", revision)
-        return script
-
-    return go
 
 
 @pytest.fixture

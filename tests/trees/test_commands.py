@@ -46,26 +46,19 @@ def test_the_list_on_screen_names_every_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "key", "end"),
+    ("start", "key", "end", "collapsed"),
     [
-        *((ROOT, "down", "n4"), ("n4", "down", "n2"), ("n2", "down", "n3"), ("n3", "down", "n3")),
-        *(("n3", "up", "n2"), (ROOT, "up", ROOT), ("n2", "left", "n4"), (ROOT, "left", ROOT)),
-        *((ROOT, "right", "n4"), ("n3", "right", "n3")),
+        *((ROOT, "down", "n4", ""), ("n4", "down", "n2", ""), ("n2", "down", "n3", "")),
+        *(("n3", "down", "n3", ""), ("n3", "up", "n2", ""), (ROOT, "up", ROOT, "")),
+        *(("n2", "left", "n4", ""), (ROOT, "left", ROOT, ""), (ROOT, "right", "n4", "")),
+        *(("n3", "right", "n3", ""), ("n4", "down", "n3", "n4"), ("n3", "up", "n4", "n4")),
+        *(("n4", "right", "n2", "n4"), ("n2", "down", "n3", "n4"), ("n2", "up", "n4", "n4")),
     ],
 )
-def test_arrows_walk_the_outline(start: str, key: str, end: str) -> None:
-    assert neighbour(small_tree(), start, key) == end
-
-
-@pytest.mark.parametrize(
-    ("start", "key", "end"),
-    [
-        *(("n4", "down", "n3"), ("n3", "up", "n4"), ("n4", "right", "n2")),
-        *(("n2", "down", "n3"), ("n2", "up", "n4")),  # selected, and folded away since
-    ],
-)
-def test_arrows_pass_over_what_is_folded_away(start: str, key: str, end: str) -> None:
-    assert neighbour(small_tree(), start, key, collapsed={"n4", "n99"}) == end
+def test_arrows_walk_the_outline_and_pass_over_what_is_folded_away(
+    start: str, key: str, end: str, collapsed: str
+) -> None:
+    assert neighbour(small_tree(), start, key, collapsed={collapsed, "n99"}) == end
 
 
 def test_moving_among_siblings_stops_at_the_edges() -> None:

@@ -1,7 +1,5 @@
 """A damaged act names its tree; the others stay usable, and a backup keeps and brings back all of them."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -9,21 +7,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from entail.data.records import Corpus, Premise
+from entail.data.records import Corpus
 from entail.errors import DamagedTreeError
 from entail.trees.installation.archive import open_archive
 from entail.trees.installation.backup import backup, restore
 from entail.trees.installation.health import examine
-from entail.trees.log.acts import Accept, Create, Edit, Evidence, ShownCandidate, Write
+from entail.trees.log.acts import Accept, Create, Edit, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import count_decisions, judgements_of
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-
-ICE = Premise("ice is cold")
-EVIDENCE = Evidence(
-    retriever="tfidf", revision="r", corpus_version=1, query="h", shown=(ShownCandidate(ICE.key, 1, 0.5),)
-)
+from tests.trees.conftest import EVIDENCE, ICE
 
 PAYLOADS = (
     *('{"node": "n1", "te', "", "null", "[]", "5", '{"node": "n1"}', '{"node": "n1", "text": 7}'),
@@ -35,7 +29,12 @@ PAYLOADS = (
     *('{"node": "n1", "text": "\\ud800"}', '{"node": "n1", "text": 1e999}', '{"node": "n1", "text": "x"} {}'),
     *("[" * 100_000, "[" * 100_000 + "]" * 100_000),
 )
-TEXTS = {f"damaged {number}": payload for number, payload in enumerate(PAYLOADS)}
+DAMAGE: dict[str, tuple[str, str | bytes]] = {
+    **{f"payload {number}": ("payload", payload) for number, payload in enumerate(PAYLOADS)},
+    "no UTF-8": ("payload", b"{\xff"),
+    **{f"act {kind}": ("act", kind) for kind in ("accept", "undo", "dance", "")},
+}
+"""Hypothesis -> column of its last act, and what stands there."""
 
 
 def fill(database: Database, *hypotheses: str) -> list[str]:
@@ -45,8 +44,8 @@ def fill(database: Database, *hypotheses: str) -> list[str]:
     ids = []
     for hypothesis in hypotheses or ("damaged", "whole"):
         tree = log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=corpus.id)
-        log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
-        log.act(tree, Accept(node="n1", premise=ICE), author="Ann", base=2, evidence=EVIDENCE)
+        log.act(tree, Accept(node="n1", premise=ICE), author="Ann", base=1, evidence=EVIDENCE)
+        log.act(tree, Write(node="n1", text="a"), author="Ann", base=2)
         ids.append(tree)
     return ids
 
@@ -56,9 +55,9 @@ def run(database: Database, query: str, **values: object) -> None:
         connection.execute(sa.text(query), values)
 
 
-def damage(database: Database, tree: str, text: str, *, seq: int = 2, column: str = "payload") -> bool:
-    """Put a text into a JSON column as it is; False if the server does not take it for JSON."""
-    kind = "TEXT" if database.file is not None else "JSON"
+def damage(database: Database, tree: str, column: str, text: str | bytes, *, seq: int = 3) -> bool:
+    """Put a text into a column of an act as it is; False if the server does not take it."""
+    kind = "TEXT" if database.file is not None or column == "act" else "JSON"
     query = f"UPDATE events SET {column} = CAST(:text AS {kind}) WHERE tree_id = :tree AND seq = :seq"
     with suppress(sa.exc.DBAPIError):
         run(database, query, text=text, tree=tree, seq=seq)
@@ -72,31 +71,33 @@ def url_of(database: Database) -> str:
 
 
 @pytest.fixture
-def harmed(database: Database) -> tuple[list[str], str]:
-    """Return the ids of the damaged trees, and of the one that is whole."""
-    *trees, other = fill(database, *TEXTS, "whole")
-    ids = [tree for tree, text in zip(trees, TEXTS.values(), strict=True) if damage(database, tree, text)]
+def harmed(database: Database) -> tuple[TreeLog, list[str], str]:
+    """Return a log that read all trees before, the ids of the damaged ones, and of the one that is whole."""
+    log, (*trees, other) = TreeLog(database), fill(database, *DAMAGE, "whole")
+    assert len([*log.histories(trees)]) == len(DAMAGE)
+    ids = [tree for tree, harm in zip(trees, DAMAGE.values(), strict=True) if damage(database, tree, *harm)]
     for tree in set(trees) - set(ids):  # what PostgreSQL refuses
         run(database, "DELETE FROM events WHERE tree_id = :tree", tree=tree)
         run(database, "DELETE FROM trees WHERE id = :tree", tree=tree)
-    assert len(ids) >= (len(TEXTS) if database.file is not None else 10)
-    return ids, other
+    assert len(ids) >= (len(DAMAGE) if database.file is not None else 14)
+    return log, ids, other
 
 
-def test_damage_stays_in_its_tree(database: Database, harmed: tuple[list[str], str]) -> None:
-    trees, other = harmed
-    log, corpus = TreeLog(database), CorpusStore(database).corpora()[0]
+def test_damage_stays_in_its_tree(database: Database, harmed: tuple[TreeLog, list[str], str]) -> None:
+    log, trees, other = harmed
+    corpus = CorpusStore(database).corpora()[0]
     problems = examine(database).problems
     assert len(problems) == len(trees)
     for tree in trees:
         for attempt in (
             lambda tree=tree: log.history(tree),
+            lambda tree=tree: TreeLog(database).history(tree),
             lambda tree=tree: log.act(tree, Edit(node="n1", text="x"), author="Ann", base=3),
             lambda tree=tree: log.undo(tree, author="Ann"),
         ):
-            with pytest.raises(DamagedTreeError, match=f"act 2.*{tree}|{tree}.*act 2"):
+            with pytest.raises(DamagedTreeError, match=f"act 3.*{tree}|{tree}.*act 3"):
                 attempt()
-        assert any(tree in problem and "act 2" in problem for problem in problems)
+        assert any(tree in problem and "act 3" in problem for problem in problems)
     log.act(other, Write(node="n1", text="b"), author="Ann", base=3)
     assert [id for id, _ in log.histories([*trees, other])] == [other]
     assert list(judgements_of(log, corpus_id=corpus.id).accepted) == ["whole"]
@@ -106,49 +107,40 @@ def test_damage_stays_in_its_tree(database: Database, harmed: tuple[list[str], s
     assert [summary.id for summary in log.trees()] == [other]
 
 
-def test_damaged_payloads_are_backed_up_and_restored(
-    database: Database, harmed: tuple[list[str], str], blank_url: str, tmp_path: Path
+def test_damaged_acts_are_backed_up_and_restored(
+    database: Database, harmed: tuple[TreeLog, list[str], str], blank_url: str, tmp_path: Path
 ) -> None:
-    trees, other = harmed
+    log, trees, other = harmed
     backup(tmp_path / "b.zip", url=url_of(database))
     restoration = restore(tmp_path / "b.zip", url=blank_url)
     back = open_database(blank_url)
     assert len(trees) == len(restoration.problems)
     assert examine(back).problems == restoration.problems
-    assert TreeLog(back).history(other) == TreeLog(database).history(other)
+    assert TreeLog(back).history(other) == log.history(other)
     with back.reading() as connection:
-        query = "SELECT tree_id, CAST(payload AS TEXT) FROM events WHERE seq = 2"
-        texts = dict(map(tuple, connection.execute(sa.text(query))))
+        query = "SELECT tree_id, act, CAST(payload AS TEXT) FROM events WHERE seq = 3"
+        rows = {tree: (act, payload) for tree, act, payload in connection.execute(sa.text(query))}
     for summary in TreeLog(back).trees():
-        if (text := TEXTS.get(summary.hypothesis)) is not None:
-            payload = json.loads(texts[summary.id])
-            assert payload == text or payload == json.loads(text)
+        column, harm = DAMAGE.get(summary.hypothesis, ("act", "write"))
+        text = harm.decode(errors="backslashreplace") if isinstance(harm, bytes) else harm
+        act, payload = rows[summary.id]
+        stored = act if column == "act" else json.loads(payload)
+        assert stored == text or stored == json.loads(text)
     # The texts of a second backup are those of the first.
     backup(tmp_path / "c.zip", url=blank_url)
     with open_archive(tmp_path / "b.zip") as first, open_archive(tmp_path / "c.zip") as second:
         assert first.parts["tables/events.jsonl"] == second.parts["tables/events.jsonl"]
 
 
-def test_an_act_that_is_damaged_while_its_tree_is_open(database: Database) -> None:
-    tree, other = fill(database)
-    log = TreeLog(database)
-    assert log.history(tree).seq == 3
-    for act in ("write", "undo", "dance", ""):
-        run(database, "UPDATE events SET act = :act WHERE tree_id = :tree AND seq = 3", tree=tree, act=act)
-        with pytest.raises(DamagedTreeError, match="act 3"):
-            log.history(tree)
-    assert log.history(other).seq == 3
-
-
 @pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000])
 def test_damaged_evidence_is_left_out(database: Database, tmp_path: Path, text: str) -> None:
     tree, other = fill(database)
-    if not damage(database, tree, text, seq=3, column="evidence"):
+    if not damage(database, tree, "evidence", text, seq=2):
         pytest.skip("PostgreSQL does not take this for JSON")
     log = TreeLog(database)
-    assert (log.history(tree).seq, log.evidence(tree), log.evidence(other)) == (3, {}, {3: EVIDENCE})
+    assert (log.history(tree).seq, log.evidence(tree), log.evidence(other)) == (3, {}, {2: EVIDENCE})
     (problem,) = examine(database).problems
-    assert (tree in problem, "act 3" in problem) == (True, True)
+    assert (tree in problem, "act 2" in problem) == (True, True)
     backup(tmp_path / "b.zip", url=url_of(database))
     assert len(restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}").problems) == 1
 
@@ -164,16 +156,3 @@ def test_damaged_columns_of_a_summary(sqlite: Database) -> None:
         log.act(tree, Write(node="n1", text=f"b {seq}"), author="Ann", base=seq)
         assert (log.summary(tree).authors, log.summary(tree).hypothesis) == (("Ann",), "damaged")
         assert examine(sqlite).problems == ()
-
-
-def test_a_text_that_is_not_utf_8(sqlite: Database) -> None:
-    tree, other = fill(sqlite)
-    run(
-        sqlite,
-        "UPDATE events SET payload = CAST(x'7bff' AS TEXT) WHERE tree_id = :tree AND seq = 2",
-        tree=tree,
-    )
-    log = TreeLog(sqlite)
-    assert (len(log.trees()), log.history(other).seq) == (2, 3)
-    with pytest.raises(DamagedTreeError, match="act 2"):
-        log.history(tree)

@@ -1,12 +1,9 @@
 """Databases opened, locked, damaged, read-only and migrated."""
 
-from __future__ import annotations
-
-import contextlib
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,11 +17,9 @@ from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
-from entail.trees.store.database import Database, open_database, sqlite_file
+from entail.trees.store.database import open_database, sqlite_file
 from tests.attack.forks import Fork
 from tests.trees.conftest import at_once, damage, fill_database
-
-# --- as it should be ---
 
 
 def test_a_new_database_is_made_where_the_settings_say_and_syncs_each_commit(own_data_folder: Path) -> None:
@@ -36,16 +31,6 @@ def test_a_new_database_is_made_where_the_settings_say_and_syncs_each_commit(own
         assert [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names] == ["wal", 2, 1]
 
 
-def test_readers_see_one_moment(database: Database) -> None:
-    count = sa.select(sa.func.count()).select_from(schema.authors)
-    with database.reading() as connection:
-        assert connection.scalar(count) == 0
-        Authors(database).enter("Ann")
-        assert connection.scalar(count) == 0
-    with database.reading() as connection:
-        assert connection.scalar(count) == 1
-
-
 def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
     opened = at_once(lambda _number: open_database(blank_url), range(4))
     assert [database.read_only for database in opened] == [False] * 4
@@ -53,16 +38,13 @@ def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
 
 def test_a_new_database_waits_for_another_process_that_writes(tmp_path: Path) -> None:
     file = tmp_path / "new.db"
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
+    with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")  # in a journal that is no WAL yet: SQLite refuses, and does not wait
         timer = threading.Timer(0.2, other.execute, ["ROLLBACK"])
         timer.start()
-        with contextlib.closing(open_database(f"sqlite:///{file}")) as opened:
+        with closing(open_database(f"sqlite:///{file}")) as opened:
             assert not opened.read_only
         timer.join()
-
-
-# --- URLs ---
 
 
 @pytest.mark.parametrize(
@@ -84,9 +66,6 @@ def test_a_password_is_never_shown(url: str) -> None:
     assert "geheim" not in str(refused.value)
 
 
-# --- SQLite files that cannot be used ---
-
-
 def test_a_file_that_is_no_database_or_damaged(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("not a database at all, but long enough to be looked at" * 100)
     with pytest.raises(DamagedDatabaseError):
@@ -101,24 +80,23 @@ def test_a_file_that_is_no_database_or_damaged(tmp_path: Path) -> None:
             open_database(f"sqlite:///{path}")
 
 
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """Give another process's connection to the database x.db of this test."""
-    fill_database(f"sqlite:///{tmp_path / 'x.db'}")
-    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
-    yield other
-    other.close()
-
-
-def test_a_locked_database_can_be_read_and_written_later(tmp_path: Path, writer: sqlite3.Connection) -> None:
-    log = TreeLog(open_database(f"sqlite:///{tmp_path / 'x.db'}", wait_seconds=0.1))
+def test_a_locked_database_can_be_read_and_written_later(tmp_path: Path) -> None:
+    fill_database(url := f"sqlite:///{tmp_path / 'x.db'}")
+    database = open_database(url, wait_seconds=0.1)
+    authors, log = Authors(database), TreeLog(database)
     tree = log.trees()[0].id
-    writer.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LockedDatabaseError):
-        log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
-    assert log.history(tree).seq == 1, "reading goes on"
-    writer.execute("ROLLBACK")
-    assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LockedDatabaseError):
+            log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+        assert log.history(tree).seq == 1, "reading goes on"
+        authors.record_presence(tree, "Ann", "n1")
+        assert authors.list_presences() == []
+        assert authors.enter(" Bob ") == "Bob"
+        writer.execute("ROLLBACK")
+    assert authors.names() == ["Ann"], "presence and a new name are given up"
+    assert log.act(tree, Write(node="n1", text="a"), author="Bob", base=1).seq == 2
+    assert authors.names() == ["Ann", "Bob"]
 
 
 def write_acts(url: str, author: str, count: int) -> None:
@@ -139,22 +117,6 @@ def test_of_twenty_writers_all_wait_and_none_is_refused(tmp_path: Path) -> None:
     assert acts == dict.fromkeys(authors, count)
 
 
-def test_presence_and_a_new_name_are_given_up_while_it_is_locked(
-    tmp_path: Path, writer: sqlite3.Connection
-) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'x.db'}")
-    authors, log = Authors(database), TreeLog(database)
-    tree = log.trees()[0].id
-    writer.execute("BEGIN IMMEDIATE")
-    authors.record_presence(tree, "Ann", "n1")
-    assert authors.list_presences() == []
-    assert authors.enter(" Bob ") == "Bob"
-    writer.execute("ROLLBACK")
-    assert authors.names() == ["Ann"]
-    log.act(tree, Write(node="n1", text="a"), author="Bob", base=1)
-    assert authors.names() == ["Ann", "Bob"]
-
-
 @pytest.mark.postgres
 def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) -> None:
     # The limit on statements is for the day when this fails: it would wait for ever.
@@ -168,9 +130,6 @@ def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) ->
             log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
         assert log.history(tree).seq == 1
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
-
-
-# --- databases that can only be read ---
 
 
 @pytest.mark.parametrize(("file", "around"), [(0o444, 0o555), (0o444, 0o777), (0o666, 0o555)])
@@ -213,9 +172,6 @@ def test_opening_for_reading_makes_and_changes_nothing(tmp_path: Path) -> None:
     assert log.history(tree).seq == 1
     with pytest.raises(DatabaseError, match="can only be read"):
         log.undo(tree, author="Ann")
-
-
-# --- after a power cut ---
 
 
 def test_what_was_not_yet_checkpointed_is_read_from_the_wal(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Health of a database, and findings of the doctor."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -44,11 +42,10 @@ def test_a_healthy_database(database: Database) -> None:
         sa.update(schema.trees).values(premises=7),
         sa.update(schema.trees).values(seq=9),
         sa.delete(schema.events).where(schema.events.c.seq == 1),
-        sa.update(schema.events).where(schema.events.c.seq == 2).values(payload={}),
         sa.update(schema.corpora).values(count=9),
         sa.update(schema.corpora).values(version=3),
     ],
-    ids=["premises", "seq", "no creation", "damaged act", "count", "version"],
+    ids=["premises", "seq", "no creation", "count", "version"],
 )
 def test_what_is_wrong_is_one_problem(sqlite: Database, harm: Any) -> None:
     filled = fill(sqlite)

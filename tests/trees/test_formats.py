@@ -1,7 +1,5 @@
 """Each format as its file should be (`pytest --update` writes it), hostile texts in it, and conversion."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -20,12 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.records import Corpus, Premise
+from entail.data.records import Premise
 from entail.data.spreadsheets import escape_cell
 from entail.errors import DataError, FormatError, ProofError
 from entail.trees.formats import (
     from_jsonl,
-    network,
     to_dot,
     to_graphml,
     to_html,
@@ -39,7 +36,6 @@ from entail.trees.formats.convert import Conversion, convert
 from entail.trees.formats.entailment_bank import grow, read_review
 from entail.trees.formats.graphs import quote_dot
 from entail.trees.formats.text import printable
-from entail.trees.layout.positions import layout
 from entail.trees.log.acts import (
     Accept,
     Conclude,
@@ -57,6 +53,7 @@ from entail.trees.log.acts import (
 )
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Review, Tree, TreeBuilder
+from tests.trees.conftest import Story
 
 NASTY = (
     "she said \"ice\" and 'cold'",
@@ -88,9 +85,9 @@ def nasty() -> Tree:
 
 
 @pytest.fixture
-def story(tell: Callable[..., Any]) -> Any:
+def story() -> Any:
     """Snow: n2 accepted, n3 written below it, n4 accepted below n3; "fire is hot" rejected for n1."""
-    story = tell("snow is cold")
+    story = Story("snow is cold")
     story.ann(Accept(node="n1", premise=Premise("snow is ice", "uid-1")))
     story.ann(Write(node="n2", text="ice is frozen"))
     story.bob(Accept(node="n3", premise=Premise("water freezes")))
@@ -117,33 +114,23 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "down.svg": lambda story: to_svg(story.tree, direction="down"),
     "part.svg": lambda story: to_svg(story.tree, start="n2"),
     "page.html": lambda story: to_html(story.tree, note="As of today."),
+    "tree.txt": lambda story: to_text(story.tree),
 }
 REVIEW = Review("t", "Snow", 3, 0, "Rita", "accepted", "Rita <r>", datetime(2026, 11, 30, 9, 5, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_tree_in_each_format(
+def test_a_reviewed_tree_in_each_format(
     story: Any, name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("entail.trees.formats.network.vis_script", lambda: "// vis-network")
     story.ann(Finish(node="n3", premises=(SUN,)))
+    story.history = story.history.marked(REVIEW)
     written = WRITERS[name](story)
     if request.config.getoption("--update"):
         (GOLDEN / name).write_text(written, encoding="utf-8", newline="")
     with (GOLDEN / name).open(encoding="utf-8", newline="") as file:
         assert written == file.read()
-
-
-@pytest.mark.parametrize("name", [*WRITERS, "tree.txt"])
-def test_every_format_states_the_review(story: Any, name: str) -> None:
-    write = {**WRITERS, "tree.txt": lambda story: to_text(story.tree)}[name]
-    assert "Rita" not in write(story)
-    story.history = story.history.marked(REVIEW)
-    written = write(story)
-    assert "Rita" in written
-    if name.endswith((".svg", ".dot")):  # in the picture itself, not in its description alone
-        texts = re.findall(r"<text[^>]*>(.*?)</text>" if name.endswith("svg") else r' label="(.*?)"', written)
-        assert any("accepted (Rita" in text for text in texts)
 
 
 def test_the_review_of_a_row_is_that_of_today(story: Any) -> None:
@@ -162,48 +149,12 @@ def test_the_review_of_a_row_is_that_of_today(story: Any) -> None:
         assert read_review(damaged) is None
 
 
-def test_lines_of_the_graph_end_in_its_boxes_and_joints(story: Any) -> None:
-    drawing = layout(story.tree, with_rejected=True)
-    graph = network.to_network(drawing)
-    points = {node["id"]: (node["x"], node["y"]) for node in graph.nodes}
-    lines = [line for step in drawing.steps for line in step.lines]
-    for edge, line in zip(graph.edges, lines, strict=True):
-        for id, (x, y) in zip((edge["from"], edge["to"]), line, strict=True):
-            box = drawing.boxes.get(id)  # a line to a premise ends somewhere in its box
-            inside = box is not None and box.left <= x <= box.right and box.top <= y <= box.bottom
-            assert inside or points[id] == (round(x), round(y))
-    assert [edge["arrows"] for edge in graph.edges].count("to") == 3
-
-
-# --- rows and tables ---
-
-
-def test_many_trees_are_many_rows_and_come_back(story: Any, tmp_path: Path) -> None:
-    first = story.tree
-    story.ann(Conclude(node="n1", premises=("n2",), text="all ice is cold"))
-    text = to_jsonl([first, story.tree])
-    (tmp_path / "two.jsonl").write_text(text)
-    acts = from_jsonl(tmp_path / "two.jsonl")
-    assert [len(act.nodes) for act in acts] == [3, 4]
-    assert to_jsonl(map(grow, acts)) == text
-    (act, _) = from_jsonl(text.encode(), corpus=Corpus.of("facts", ["water freezes"]))
-    assert [node.key is not None for node in act.nodes] == [False, False, True]
-
-
-def test_a_conclusion_that_the_proof_language_cannot_hold_is_refused(tell: Any) -> None:
-    story = tell("h")
-    premise = story.ann(Write(node="n1", text="a"))
-    story.ann(Conclude(node="n1", premises=(premise,), text="b; sent1 -> int2: c"))
-    with pytest.raises(ProofError):
-        to_jsonl([story.tree])
-
-
 def judged(story: Any) -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(to_judged_csv({"=t": (story.history, {})}), newline=""))]
 
 
-def test_judgements_in_force_with_the_text_at_their_time(tell: Any) -> None:
-    story = tell("snow is cold")
+def test_judgements_in_force_with_the_text_at_their_time() -> None:
+    story = Story("snow is cold")
     story.ann(Accept(node="n1", premise=SNOW))
     story.ann(Conclude(node="n1", premises=("n2",), text="snow is frozen"))
     story.ann(Edit(node="n1", text="snow is icy"))
@@ -217,9 +168,6 @@ def test_judgements_in_force_with_the_text_at_their_time(tell: Any) -> None:
     story.undo()
     story.undo()
     assert [row["premise"] for row in judged(story)] == [SNOW.text]
-
-
-# --- texts that try to be something else ---
 
 
 def words(text: str | None) -> str:
@@ -341,32 +289,26 @@ def texts(file: Path) -> list[tuple[str, str]]:
     return [(r["hypothesis"], r["proof"]) for r in map(json.loads, file.read_text().splitlines())]
 
 
-def test_jsonl_and_csv_hold_all_trees_also_packed(two: Path, tmp_path: Path) -> None:
+def test_jsonl_and_csv_hold_all_trees_or_a_row_and_other_formats_a_tree_a_file(
+    two: Path, tmp_path: Path
+) -> None:
     packed, plain = tmp_path / "out.JSONL.gz", tmp_path / "plain.jsonl"
     assert convert(two, packed) == Conversion(2, (packed,))
-    convert(packed, plain)
-    assert texts(plain) == texts(two)
+    plain.write_text("what was there")
+    for row, rows in ((None, slice(None)), (2, slice(1, 2))):
+        assert convert(packed, plain, row=row) == Conversion(len(texts(two)[rows]), (plain,))
+        assert texts(plain) == texts(two)[rows]
+    with pytest.raises(DataError):
+        convert(two, plain, row=3)
     convert(two, tmp_path / "out.csv.gz")
     with gzip.open(tmp_path / "out.csv.gz", "rt", newline="") as file:
         pairs = [(r["tree"], r["parent"], r["child"]) for r in csv.DictReader(file)]
     assert pairs[1:3] == [("1", "snow is cold", "ice is cold"), ("2", "ice melts", "warm ice melts")]
-
-
-def test_other_formats_get_a_numbered_file_a_tree(two: Path, tmp_path: Path) -> None:
     for suffix in (".svg", ".dot", ".html", ".graphml"):
         done = convert(two, tmp_path / f"out{suffix}")
         assert done == Conversion(2, (tmp_path / f"out-001{suffix}", tmp_path / f"out-002{suffix}"))
-        for file, hypothesis in zip(done.files, ("snow is cold", "ice melts"), strict=True):
-            assert hypothesis in file.read_text(encoding="utf-8")
-
-
-def test_a_row_can_be_chosen(two: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    out.write_text("what was there")
-    assert convert(two, out, row=2) == Conversion(1, (out,))
-    assert texts(out) == texts(two)[1:]
-    with pytest.raises(DataError):
-        convert(two, out, row=3)
+        for path, hypothesis in zip(done.files, ("snow is cold", "ice melts"), strict=True):
+            assert hypothesis in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

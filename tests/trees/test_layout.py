@@ -1,7 +1,5 @@
 """Positions of nodes without overlaps, lines of text, and contrast."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -24,33 +22,26 @@ from entail.trees.log.acts import Create, GivenNode, Reject
 from entail.trees.log.tree import Tree, TreeBuilder
 from tests.support.colours import contrast
 
-# --- lines ---
+FAMILY, THUMB = "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f44d\U0001f3fd"
 
 
 @pytest.mark.parametrize(
     ("text", "width", "lines"),
     [
-        ("", 10, ("",)),
         ("   \n ", 10, ("",)),
         ("ice is cold water", 12, ("ice is cold", "water")),
-        ("two\nlines  and\ttabs", 40, ("two lines and tabs",)),
         ("abcdefghij", 4, ("abc", "defg", "hij")),
         ("see abcdefgh now", 5, ("see", "abcd", "efgh", "now")),
         ("凍った水は冷たい", 5, ("凍っ", "た水", "は冷", "たい")),
+        ("e\u0301" * 12, 4, ("e\u0301" * 3,) * 4),
+        (FAMILY * 3, 5, (FAMILY,) * 3),
+        (THUMB * 4, 5, (THUMB * 2, THUMB * 2)),
     ],
 )
-def test_text_is_broken_at_spaces_and_long_words_anywhere(
+def test_text_is_broken_at_spaces_and_long_words_anywhere_but_in_a_character(
     text: str, width: int, lines: tuple[str, ...]
 ) -> None:
     assert wrap(text, width) == lines
-
-
-def test_marks_stay_with_their_character() -> None:
-    accented = "e\u0301" * 12
-    assert all(line[0] == "e" for line in wrap(accented, 4))
-    family, thumb = "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f44d\U0001f3fd"
-    assert wrap(family * 3, 5) == (family,) * 3
-    assert wrap(thumb * 4, 5) == (thumb * 2, thumb * 2)
 
 
 @given(st.text(), st.integers(3, 60))
@@ -60,10 +51,7 @@ def test_lines_keep_every_word_and_stay_within_the_width(text: str, width: int) 
     assert all(columns_of(line) <= width or "\u200d" in line for line in lines)
 
 
-# --- places, by hand ---
-
 DIRECTIONS: tuple[Direction, ...] = ("right", "down")
-BOTH = pytest.mark.parametrize("direction", DIRECTIONS)
 
 
 def grown(*parents: int | None, text: str = "a fact of a few words") -> Tree:
@@ -114,15 +102,12 @@ def test_a_collapsed_node_says_how_much_is_hidden_and_other_texts_keep_their_lin
     assert all(box.lines == before.boxes[id].lines for id, box in after.boxes.items())
 
 
-@BOTH
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_chain_of_thousands_and_a_fan_of_thousands_are_laid_out(direction: Direction) -> None:
     chain = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", i - 1) for i in range(3000))))
     fan = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", -1) for i in range(3000))))
     assert layout(chain, direction=direction).boxes["n1.3000"].layer == 3000
     assert len({box.y for box in layout(fan, direction=direction).boxes.values()}) >= 3000
-
-
-# --- places, whatever the tree ---
 
 
 @st.composite
@@ -140,9 +125,6 @@ def trees(draw: st.DrawFn) -> Tree:
     return builder.freeze(seq=9)
 
 
-DIRECTION = st.sampled_from(DIRECTIONS)
-
-
 def apart(one: Box, other: Box) -> bool:
     """Return whether there is room between two boxes."""
     aside = max(one.left - other.right, other.left - one.right)
@@ -157,8 +139,8 @@ def crosses(segment: Segment, place: Box) -> bool:
     return inside and max(y1, y2) > place.top + 1 and min(y1, y2) < place.bottom - 1
 
 
-@given(trees(), DIRECTION, st.booleans(), st.data())
-def test_no_boxes_overlap_and_no_line_runs_through_a_box(
+@given(trees(), st.sampled_from(DIRECTIONS), st.booleans(), st.data())
+def test_boxes_are_apart_in_order_and_joined_by_lines_that_run_through_none(
     tree: Tree, direction: Direction, with_rejected: bool, data: st.DataObject
 ) -> None:
     collapsed = data.draw(st.sets(st.sampled_from([*tree.nodes])))
@@ -167,15 +149,12 @@ def test_no_boxes_overlap_and_no_line_runs_through_a_box(
     assert all(apart(first, second) for first, second in combinations(boxes, 2))
     assert min(box.left for box in boxes) >= -1e-6
     assert min(box.top for box in boxes) >= -1e-6
+    for node in tree.nodes.values():
+        siblings = (drawing.boxes[child] for child in node.children if child in drawing.boxes)
+        for first, second in pairwise(siblings):
+            assert (first.right < second.left and direction == "down") or first.bottom < second.top
     for step in drawing.steps:
         assert not any(crosses(line, box) for line in step.lines for box in boxes)
-
-
-@given(trees(), DIRECTION, st.booleans())
-def test_lines_lead_from_every_premise_to_its_conclusion(
-    tree: Tree, direction: Direction, with_rejected: bool
-) -> None:
-    drawing = layout(tree, with_rejected=with_rejected, direction=direction)
     points = {(round(x, 3), round(y, 3)) for step in drawing.steps for rail in step.rails for x, y in rail}
     stems = {step.parent: step.stem for step in drawing.steps if step.stem}
     for id, box in drawing.boxes.items():
@@ -186,18 +165,6 @@ def test_lines_lead_from_every_premise_to_its_conclusion(
             on_the_right = abs(x - end.right) < 1e-6 and abs(y - end.y) < end.height / 2
             below = abs(y - end.bottom) < 1e-6 and abs(x - end.x) < end.width / 2
             assert on_the_right if direction == "right" else below
-
-
-@given(trees(), DIRECTION)
-def test_premises_keep_their_order(tree: Tree, direction: Direction) -> None:
-    boxes = layout(tree, direction=direction).boxes
-    for node in tree.nodes.values():
-        for first, second in pairwise(node.children):
-            is_left = boxes[first].right < boxes[second].left and direction == "down"
-            assert is_left or boxes[first].bottom < boxes[second].top
-
-
-# --- colours ---
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -1,11 +1,9 @@
 """Databases of older and newer versions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +20,8 @@ from entail.trees.installation.backup import restore
 from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Evidence, GivenNode, Reject, ShownCandidate, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import schema
+from entail.trees.store import database as database_module
+from entail.trees.store import migrations, schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
@@ -57,17 +56,26 @@ def test_migrations_make_the_tables_of_the_schema(blank_url: str) -> None:
 
 
 def test_an_older_database_is_migrated_or_if_that_fails_left(
-    blank_url: str, next_version: Callable[[], Path]
+    blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = fill_database(blank_url)
-    script = next_version()
-    script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
+    tree, folder, revision = fill_database(blank_url), tmp_path / "migrations", f"{int(REVISION) + 1:04}"
+    shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(migrations, "MIGRATIONS", folder)
+    monkeypatch.setattr(database_module, "REVISION", revision)
+    script = folder / "versions" / f"r{revision}_more.py"
+    text = (
+        "import sqlalchemy as sa\nfrom alembic import op\n"
+        f"revision, down_revision = '{revision}', '{REVISION}'\n"
+        "def upgrade():\n    for table in ('trees', 'events'):\n"
+        "        op.add_column(table, sa.Column('note', sa.Text))\n"
+    )
+    script.write_text(text.replace("events", "no_such"))
     with pytest.raises(DatabaseError):
         open_database(blank_url)
-    script.write_text(script.read_text().replace("'no_such'", "'events'"))
+    script.write_text(text)
     database = open_database(blank_url)
     with database.reading() as connection:
-        assert schema_revision(connection) == f"{int(REVISION) + 1:04}"
+        assert schema_revision(connection) == revision
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
 
@@ -79,17 +87,22 @@ TEAM_TABLES = (
 """Tables that the migrations after that of jobs make, those first that refer to others."""
 
 
+def forget_teams(connection: sa.Connection, revision: str) -> None:
+    """Let the tables be those of a revision before teams, so far as those are concerned."""
+    for table in TEAM_TABLES:
+        connection.execute(sa.text(f"DROP TABLE {table}"))
+    connection.execute(sa.text("ALTER TABLE authors DROP COLUMN email"))
+    connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+
+
 def test_jobs_that_had_tables_of_another_version_stay(blank_url: str) -> None:
     row = JobRow(
         "20260101-000000-abcdef", "mine", True, "queued", datetime(2026, 1, 1, tzinfo=UTC), "{}", "{}"
     )
     assert State(blank_url).add_job(row, ["begin"])
     with closing(open_database(blank_url)) as database, database.writing() as connection:
-        for table in TEAM_TABLES:
-            connection.execute(sa.text(f"DROP TABLE {table}"))
-        connection.execute(sa.text("ALTER TABLE authors DROP COLUMN email"))
+        forget_teams(connection, "0006")
         connection.execute(sa.text("CREATE TABLE state_version (version INTEGER PRIMARY KEY)"))
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0006'"))
     state = State(blank_url)
     assert [job.id for job in state.jobs()] == [row.id]
     assert state.events(row.id) == [(1, "begin")]
@@ -97,8 +110,6 @@ def test_jobs_that_had_tables_of_another_version_stay(blank_url: str) -> None:
     with closing(open_database(blank_url)) as database, database.reading() as connection:
         assert not sa.inspect(connection).has_table("state_version")
 
-
-# --- keys of composed texts (0005) ---
 
 COMPOSED, DECOMPOSED = "caf\xe9s", "cafe\u0301s"
 
@@ -120,21 +131,7 @@ def decompose(
         connection.execute(sa.update(schema.corpora).values(count=live))
         connection.execute(sa.text("DROP INDEX ix_premises_corpus_id_retired_position"))
         connection.execute(sa.text(f"DROP INDEX IF EXISTS {INDEX}"))
-        for name in [
-            "choices",
-            "comments",
-            "versions",
-            "moves",
-            "copies",
-            "pieces",
-            "hypotheses",
-            "members",
-            "guidelines",
-            "projects",
-        ]:
-            connection.execute(sa.text(f"DROP TABLE {name}"))
-        connection.execute(sa.text("ALTER TABLE authors DROP COLUMN email"))
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
+        forget_teams(connection, "0004")
 
 
 @pytest.mark.parametrize(
@@ -202,8 +199,6 @@ def test_keys_in_events_are_rewritten(database_url: str) -> None:
         assert [node.key for node in nodes.values()] == [None, key, None]
         assert ("n1.2", key) in log.history(tree).tree.judgements
 
-
-# --- version 0.1 ---
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "version_0_1"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text(encoding="utf-8"))

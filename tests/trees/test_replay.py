@@ -1,7 +1,5 @@
 """Replay of logs: undo, redo, two authors, and any sequence of acts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -14,41 +12,30 @@ from entail.trees.log.acts import (
     Conclude,
     Create,
     Edit,
-    Finish,
+    Event,
     Move,
     Redo,
     Reject,
     Remove,
-    Reorder,
     Undo,
     Write,
 )
 from entail.trees.log.replay import replay
 from entail.trees.log.rules import check
 from entail.trees.log.tree import ROOT
-from tests.trees.conftest import event, state
-
-# --- undo and redo, by hand ---
+from tests.trees.conftest import event
 
 
-def test_undo_takes_back_ones_own_last_act_and_redo_puts_it_back(story: Any) -> None:
+def test_undo_and_redo_are_of_ones_own_acts_and_a_new_act_forgets_what_could_be_redone(story: Any) -> None:
     story.ann(Write(node=ROOT, text="ice melts"))
-    story.ann(Write(node=ROOT, text="spring is warm"))
-    before = story.tree
-    story.undo()
-    assert story.outline == ["snow melts in spring", "  ice melts"]
-    story.undo()
-    story.redo()
-    story.redo()
-    assert state(story.tree) == state(before)
     for attempt in (story.redo, lambda: story.undo("Bob")):
         with pytest.raises(UndoError):
             attempt()
     story.undo()
     story.bob(Write(node=ROOT, text="sun shines"))
-    assert story.history.redoable("Ann").seq == 3
+    assert story.history.redoable("Ann").seq == 2
     story.ann(Write(node=ROOT, text="snow is white"))
-    assert story.history.redoable("Ann") is None, "a new act forgets what could be redone"
+    assert story.history.redoable("Ann") is None
 
 
 def test_undo_passes_over_an_act_that_a_later_one_needs(story: Any) -> None:
@@ -68,42 +55,12 @@ def test_undo_passes_over_an_act_that_a_later_one_needs(story: Any) -> None:
     assert (undo.seq, story.history.skipped(undo)) == (3, None)
 
 
-A, B, C = (Write(node=ROOT, text=text) for text in "abc")
-
-
-@pytest.mark.parametrize(
-    ("own", "other"),
-    [([A], Write(node="n2", text="below a")), ([A, Remove(node="n2")], A)],
-    ids=["rests on it", "would break a rule without it"],
-)
-def test_undo_is_refused_when_a_later_act_needs_it(story: Any, own: list[Any], other: Any) -> None:
-    for act in own:
-        story.ann(act)
-    story.bob(other)
-    with pytest.raises(UndoError):
-        story.undo("Ann")
-    story.undo("Bob")
-    story.undo("Ann")
-
-
-@pytest.mark.parametrize(
-    ("own", "other"),
-    [
-        ([Accept(node=ROOT, premise=Premise("ice melts"))], Edit(node=ROOT, text="snow melts in May")),
-        ([A, B, C], Reorder(node=ROOT, order=("n3", "n2"))),
-    ],
-    ids=["what it needs was changed", "a later act would have seen it"],
-)
-def test_redo_is_refused_when_the_tree_has_changed(story: Any, own: list[Any], other: Any) -> None:
-    for act in own:
-        story.ann(act)
+def test_redo_is_refused_when_what_it_needs_was_changed(story: Any) -> None:
+    story.ann(Accept(node=ROOT, premise=Premise("ice melts")))
     story.undo()
-    story.bob(other)
+    story.bob(Edit(node=ROOT, text="snow melts in May"))
     with pytest.raises(UndoError, match="Bob"):
         story.redo()
-
-
-# --- two authors, by hand ---
 
 
 def test_acts_on_other_things_do_not_disturb_each_other(story: Any) -> None:
@@ -120,23 +77,13 @@ def test_acts_on_other_things_do_not_disturb_each_other(story: Any) -> None:
     [
         (Remove(node="n2"), Write(node="n2", text="x")),
         (Write(node="n2", text="x"), Remove(node="n2")),
-        (Reject(node="n2", premise=Premise("x")), Remove(node="n2")),
         (Reject(node="n2", premise=Premise("x")), Accept(node="n2", premise=Premise("x"))),
-        (Accept(node="n2", premise=Premise("x")), Accept(node="n2", premise=Premise("x"))),
         (Accept(node="n2", premise=Premise("x")), Write(node="n2", text="x")),
-        (Accept(node="n2", premise=Premise("x")), Reject(node="n2", premise=Premise("x"))),
-        (Finish(node="n2", premises=(Premise("x"),)), Accept(node="n2", premise=Premise("x"))),
-        (Write(node=ROOT, text="x"), Reorder(node=ROOT, order=("n3", "n2"))),
         (Write(node=ROOT, text="x"), Edit(node="n2", text="x")),
         (Write(node="n2", text="x"), Edit(node=ROOT, text="x")),
         (Move(node="n2", parent="n3"), Move(node="n3", parent="n2")),
-        (Move(node="n2", parent="n3"), Conclude(node=ROOT, premises=("n2",), text="x")),
         (Conclude(node=ROOT, premises=("n2",), text="x"), Conclude(node=ROOT, premises=("n2",), text="y")),
-        (Conclude(node=ROOT, premises=("n2",), text="x"), Write(node=ROOT, text="x")),
-        (Remove(node="n3"), Move(node="n2", parent="n3")),
-        (Edit(node="n2", text="x"), Edit(node="n2", text="y")),
         (Edit(node="n2", text="x"), Write(node="n2", text="y")),
-        (Edit(node=ROOT, text="x"), Accept(node=ROOT, premise=Premise("y"))),
     ],
     ids=lambda act: f"{act.kind} {act.node}",
 )
@@ -180,32 +127,31 @@ def test_an_act_that_never_made_sense_is_not_called_a_conflict(story: Any) -> No
             story.bob(Write(node=ROOT, text="x"), base=unknown)
 
 
-# --- damaged logs ---
-
 CREATE, WRITE = Create(hypothesis="h"), Write(node=ROOT, text="x")
 
 
+LOGS: tuple[list[Any], ...] = (
+    [],
+    [WRITE],
+    [CREATE, Write(node="n7", text="x")],
+    [CREATE, Remove(node="n7")],
+    [CREATE, Undo(seq=1)],
+    [CREATE, Undo(seq=2)],
+    [CREATE, Undo(seq=0)],
+    [CREATE, WRITE, Redo(seq=2)],
+    [CREATE, WRITE, Undo(seq=2), Undo(seq=2)],
+    [CREATE, WRITE, Undo(seq=2), Undo(seq=3)],
+)
+
+
 @pytest.mark.parametrize(
-    "acts",
+    "events",
     [
-        [],
-        [WRITE],
-        [CREATE, Write(node="n7", text="x")],
-        [CREATE, Remove(node="n7")],
-        [CREATE, Undo(seq=1)],
-        [CREATE, Undo(seq=2)],
-        [CREATE, Undo(seq=0)],
-        [CREATE, WRITE, Redo(seq=2)],
-        [CREATE, WRITE, Undo(seq=2), Undo(seq=2)],
-        [CREATE, WRITE, Undo(seq=2), Undo(seq=3)],
+        *([event(seq, act) for seq, act in enumerate(acts, 1)] for acts in LOGS),
+        [event(1, CREATE), event(3, WRITE)],
+        [event(1, CREATE), event(2, WRITE), event(3, Undo(seq=2), "Bob")],
     ],
 )
-def test_a_damaged_log_is_refused(acts: list[Any]) -> None:
+def test_a_damaged_log_is_refused(events: list[Event]) -> None:
     with pytest.raises(TreeError):
-        replay([event(i, act) for i, act in enumerate(acts, 1)])
-
-
-def test_a_gap_in_the_log_and_an_undo_by_another_author_are_refused() -> None:
-    for later in ([event(3, WRITE)], [event(2, WRITE), event(3, Undo(seq=2), "Bob")]):
-        with pytest.raises(TreeError):
-            replay([event(1, CREATE), *later])
+        replay(events)

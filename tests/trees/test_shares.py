@@ -26,6 +26,10 @@ def test_a_tree_has_one_link_until_it_is_revoked_or_the_tree_archived(database: 
         TreeLog(database).archive(tree, author="Ada", archived=archived)
         assert shares.find(share.token) == share_or_none
         assert shares.of_tree(tree, viewer="Bo") == share  # so that it can be revoked
+    for token in ("", "a", "a" * TOKEN_LENGTH, "é" * TOKEN_LENGTH, "%" * TOKEN_LENGTH):
+        assert shares.find(token) is None
+    with pytest.raises(UnknownTreeError):
+        shares.share_tree("00000000", author="Ada")
     shares.revoke(share.token, author="Bo")
     assert shares.find(share.token) is None
     assert shares.share_tree(tree, author="Ada").token != share.token
@@ -40,14 +44,6 @@ def test_comparisons_are_kept_as_they_were(database: Database) -> None:
     assert shares.find(first.token) == first
     assert first.comparison == content
     assert shares.comparisons() == [second, first]
-
-
-@pytest.mark.parametrize("token", ["", "a", "a" * TOKEN_LENGTH, "é" * TOKEN_LENGTH, "%" * TOKEN_LENGTH])
-def test_other_tokens_lead_nowhere(database: Database, token: str) -> None:
-    Shares(database).share_tree(grow(database), author="Ada")
-    assert Shares(database).find(token) is None
-    with pytest.raises(UnknownTreeError):
-        Shares(database).share_tree("00000000", author="Ada")
 
 
 def test_a_restore_brings_no_link_back(database: Database, database_url: str, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Rows of jobs, workers and active models, in SQLite and in PostgreSQL."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,10 +17,8 @@ ROW = JobRow("20260101-000000-abcdef", "mine", True, "queued", NOW, "{}", "statu
 
 
 @pytest.fixture
-def state(blank_url: str) -> Iterator[State]:
-    state = State(blank_url)
-    yield state
-    state.close()
+def state(blank_url: str) -> State:
+    return State(blank_url)
 
 
 def test_reading_makes_nothing(tmp_path: Path) -> None:
@@ -31,7 +28,6 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert state.add_job(ROW)
     assert state.jobs() == [replace(ROW, silence=1e9)]
     open_database(f"sqlite:///{tmp_path / 'data' / 'entail.db'}", read_only=True).close()  # with all tables
-    state.close()
 
 
 def claim(state: State, row: JobRow, machine: str) -> bool:
@@ -44,14 +40,12 @@ def test_one_of_many_gets_a_job_and_a_name(state: State) -> None:
     assert sum(at_once(lambda n: claim(state, row, n), "abcdef")) == 1
     assert not claim(state, row, "g")
     claimed = state.job(row.id)
-    assert claimed is not None
     assert claimed.machine in "abcdef"
     assert claimed.silence < 60
     # The name is free again when the job has ended, but not for two at once.
     assert state.change_job(claimed, open=False, state="done", status="status 1")
     assert state.add_job(replace(ROW, id="next"))
     ended = state.job(row.id)
-    assert ended is not None
     assert not state.change_job(ended, open=True, state="queued", status="status 2")
 
 
@@ -60,7 +54,6 @@ def test_a_change_needs_the_status_that_it_was_decided_on(state: State) -> None:
     changes = at_once(lambda n: state.change_job(ROW, status=f"status {n}"), range(1, 7))
     assert sum(changes) == 1
     row = state.job(ROW.id)
-    assert row is not None
     assert row.status == f"status {1 + changes.index(True)}"
 
 
@@ -120,7 +113,6 @@ def test_tables_of_a_newer_version_are_refused(state: State, blank_url: str) -> 
         newer.jobs()
     with pytest.raises(DatabaseError, match="newer"):
         newer.add_job(ROW)
-    newer.close()
 
 
 def test_restored_jobs_of_another_folder_are_of_this_one(state: State, tmp_path: Path) -> None:

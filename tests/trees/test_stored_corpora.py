@@ -1,7 +1,5 @@
 """Corpora that grow: versions, corrections, and what cannot be a premise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -19,9 +17,7 @@ from entail.trees.installation.health import examine
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.search import ALL, ID, TEXT
-from tests.trees.conftest import at_once
-
-ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
+from tests.trees.conftest import FIRE, ICE, SNOW, at_once
 
 
 @pytest.fixture
@@ -48,19 +44,15 @@ def test_a_corpus_comes_back_as_it_came(store: CorpusStore, facts: CorpusInfo, d
                 call(unknown)
 
 
-def test_id_and_further_columns_stay_with_a_premise(store: CorpusStore) -> None:
+def test_a_corrected_premise_keeps_id_and_columns_and_is_composed(store: CorpusStore) -> None:
     premises = (Premise("ice is cold", "7", (("source", "book"), ("page", "3"))), Premise("fire is hot"))
     info = store.add_corpus(Corpus("columns", premises), author="Ann")
+    store.add(info.id, ["cafe\u0301s \u202eroast"], author="Ann")
+    store.correct(info.id, premise_key("caf\xe9s roast"), "the cafe\u0301", author="Ann")
     store.correct(info.id, premises[0].key, "ice  is very cold", author="Ann")
     corrected = replace(premises[0], text="ice  is very cold")
-    assert store.corpus(info.id).premises == (premises[1], corrected)
+    assert store.corpus(info.id).premises == (premises[1], Premise("the caf\xe9"), corrected)
     assert store.corpus(info.id, version=1).premises == premises
-
-
-def test_typed_premises_are_composed(store: CorpusStore, facts: CorpusInfo) -> None:
-    store.add(facts.id, ["cafe\u0301s \u202eroast"], author="Ann")
-    store.correct(facts.id, premise_key("caf\xe9s roast"), "the cafe\u0301", author="Ann")
-    assert store.corpus(facts.id).texts[-1] == "the caf\xe9"
 
 
 def test_an_archived_corpus_is_hidden_until_it_is_restored_or_changed(
@@ -85,7 +77,6 @@ def test_every_version_can_be_had_again_and_says_who_made_it(store: CorpusStore,
     store.correct(facts.id, ICE.key, "ice is very cold", author="ANN")
     store.retire(facts.id, store.corpus(facts.id).keys[:2], author="Cleo")
     assert [len(store.corpus(facts.id, version=version)) for version in (1, 2, 3, 4)] == [2, 8, 8, 6]
-    assert store.corpus(facts.id) == store.corpus(facts.id, version=4)
     assert store.corpus(facts.id).premises[-1] == Premise("ice is very cold", "u1"), "with its file's id"
     assert (store.info(facts.id).count, store.info(facts.id).created_by) == (6, "Ann")
     last, corrected, added, first = store.changes(facts.id)
@@ -99,20 +90,17 @@ def test_every_version_can_be_had_again_and_says_who_made_it(store: CorpusStore,
 @pytest.mark.parametrize(
     "change",
     [
-        lambda s, i: s.add(i, ["new", " ice is cold "], author="Ann"),
         lambda s, i: s.add(i, [], author="Ann"),
         *(
             lambda s, i, text=text: s.add(i, ["new", text], author="Ann")
             for text in (" ", "a\0b", "a\ud800b", Premise("more", "u\0"), "x" * 10_001)
         ),
         lambda s, i: s.correct(i, ICE.key, " ice  is cold", author="Ann"),
-        lambda s, i: s.correct(i, ICE.key, "fire is hot", author="Ann"),
         lambda s, i: s.correct(i, ICE.key, "", author="Ann"),
         lambda s, i: s.correct(i, "0" * 16, "new", author="Ann"),
         lambda s, i: s.retire(i, ["0" * 16], author="Ann"),
         lambda s, i: s.retire(i, [ICE.key, "x"], author="Ann"),
         lambda s, i: s.retire(i, [], author="Ann"),
-        lambda s, i: s.retire(i, [ICE.key, FIRE.key], author="Ann"),
         lambda s, i: s.corpus(i, version=2),
         lambda s, i: s.corpus(i, version=0),
     ],

@@ -1,8 +1,6 @@
 """Candidates for a node, retrieved or proposed by a scorer, and the evidence of judgements on them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,8 +33,7 @@ from entail.trees.review.suggestions import (
     rerank,
     suggest,
 )
-
-Tell = Callable[..., Any]
+from tests.trees.conftest import Story
 
 FACTS = Corpus.of("facts", [f"fact {letter}" for letter in "abcdefghij"])
 
@@ -68,8 +65,8 @@ def texts(candidates: Sequence[Candidate]) -> list[str]:
     return [candidate.premise.text.removeprefix("fact ") for candidate in candidates]
 
 
-def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Tell, index: InOrder) -> None:
-    story = tell("fact  b")
+def test_a_search_is_for_a_sentence_or_own_words_and_offers_no_ancestor_by_fold(index: InOrder) -> None:
+    story = Story("fact  b")
     middle = story.ann(Write(node="n1", text="fact d "))
     low = story.ann(Write(node=middle, text="something else"))
     tree = story.tree
@@ -77,10 +74,17 @@ def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Te
     assert (texts(candidates), [c.rank for c in candidates]) == (["a", "c", "e", "f"], [1, 2, 3, 4])
     assert index.asked[-1][1] == 6
     assert texts(suggest(tree, "n1", FACTS, index, k=4, query="fact b")) == ["a", "c", "d", "e"]
+    for query, searched in (("my own words", "my own words"), (None, "fact  b"), (" \n", "fact  b")):
+        suggest(tree, "n1", FACTS, index, query=query)
+        assert index.asked[-1][0] == (searched,)
+    with pytest.raises(ActError):
+        suggest(tree, "n7", FACTS, index)
+    with pytest.raises(ManifestMismatchError):
+        suggest(tree, "n1", Corpus.of("other", ["x"]), index)
 
 
-def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index: InOrder) -> None:
-    story = tell("why?")
+def test_a_list_keeps_its_places_while_its_author_goes_down_it(index: InOrder) -> None:
+    story = Story("why?")
     a, b = (story.ann(Accept(node="n1", premise=Premise(f"fact {letter}"))) for letter in "ab")
     conclusion = story.ann(Conclude(node="n1", premises=(a, b), text="fact c"))
     story.bob(Reject(node="n1", premise=Premise("fact d")))
@@ -93,35 +97,23 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
     assert {c.judgement for c in candidates} == {None}
 
 
-def test_own_words_are_searched_with_if_there_are_any(tell: Tell, index: InOrder) -> None:
-    tree = tell("why?").tree
-    for query, searched in (("my own words", "my own words"), (None, "why?"), (" \n", "why?")):
-        suggest(tree, "n1", FACTS, index, query=query)
-        assert index.asked[-1][0] == (searched,)
-    with pytest.raises(ActError):
-        suggest(tree, "n7", FACTS, index)
-    with pytest.raises(ManifestMismatchError):
-        suggest(tree, "n1", Corpus.of("other", ["x"]), index)
-
-
 TEXTS = ["snow is ice", "ice is cold", "fire is hot", "the sun is hot", "snow is cold", "ice is frozen"]
 CORPUS = Corpus.of("six", TEXTS)
 SNOW, ICE, FIRE, SUN, CLAIM, FROZEN = CORPUS.premises
 
 
-def tree_of(tell: Any, *acts: Any) -> Tree:
-    story = tell(CLAIM.text)
+def tree_of(*acts: Any) -> Tree:
+    story = Story(CLAIM.text)
     for act in acts:
         story.ann(act)
-    tree: Tree = story.tree
-    return tree
+    return story.tree
 
 
 accept, reject = (lambda premise, kind=kind: kind(node="n1", premise=premise) for kind in (Accept, Reject))
 
 
-def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
-    tree = tree_of(tell, accept(SNOW), Write(node="n1", text="my own"), reject(FIRE))
+def test_what_a_proposal_rests_on_is_all_that_it_depends_on() -> None:
+    tree = tree_of(accept(SNOW), Write(node="n1", text="my own"), reject(FIRE))
     basis = basis_of(tree, "n1")
     assert basis == Basis(CLAIM.text, (SNOW.text, "my own"), frozenset({FIRE.key}))
     assert basis.after == (SNOW.key, premise_key("my own"))
@@ -132,8 +124,8 @@ def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
     assert excluded_positions(below, CORPUS) == {TEXTS.index(SNOW.text), TEXTS.index(CLAIM.text)}
 
 
-def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: Any) -> None:
-    tree = tree_of(tell, accept(SNOW), reject(FIRE))
+def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved() -> None:
+    tree = tree_of(accept(SNOW), reject(FIRE))
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
     decided = {c.premise: (c.is_child, c.is_rejected) for c in pool if c.is_decided}
     assert decided == {SNOW: (True, False), FIRE: (False, True)}
@@ -143,8 +135,6 @@ def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: An
     assert [(c.premise, c.retrieved) for c in candidates] == [(c.premise, c.rank) for c in order]
     assert [(c.rank, c.score) for c in candidates] == [(1, 2.0), (2, 1.0), (3, 1.0)]
 
-
-# --- provenance ---
 
 A, B, C = (Premise(f"fact {letter}") for letter in "abc")
 RANKED = Evidence(

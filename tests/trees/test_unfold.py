@@ -1,9 +1,6 @@
 """Official rows and authored trees, converted into each other."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,8 +25,7 @@ from entail.trees.log.acts import (
     parse_act,
 )
 from entail.trees.log.tree import Tree, TreeBuilder
-
-Tell = Callable[..., Any]
+from tests.trees.conftest import Story
 
 SENTENCES = (
     "ice is frozen water",
@@ -59,25 +55,15 @@ def proof_of(row: ExplanationTree) -> str:
 PLAIN = "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
 
 
-def test_a_row_becomes_nodes_with_its_labels_in_the_order_of_its_steps() -> None:
-    nodes = [(node.label, node.text, node.parent) for node in unfold(official(PLAIN)).nodes]
-    assert nodes == [
-        ("int1", "ice is cold", -1),
-        ("sent1", "ice is frozen water", 0),
-        ("sent2", "frozen water is cold", 0),
-        ("sent3", "snow is ice", -1),
-    ]
-
-
-def test_keys_are_those_of_leaves_or_of_what_a_corpus_has() -> None:
-    def keyed(corpus: Corpus | None) -> dict[str | None, str]:
-        return {node.label: node.text for node in unfold(official(PLAIN), corpus=corpus).nodes if node.key}
-
-    assert list(keyed(None)) == ["sent1", "sent2", "sent3"]
-    assert keyed(Corpus.of("facts", ["snow  is ice", "ice is cold"])) == {
-        "int1": "ice is cold",
-        "sent3": "snow is ice",
-    }
+@pytest.mark.parametrize(
+    ("corpus", "keys"),
+    [
+        (None, ["sent1", "sent2", "sent3"]),
+        (Corpus.of("facts", ["snow  is ice", "ice is cold"]), ["int1", "sent3"]),
+    ],
+)
+def test_keys_are_those_of_leaves_or_of_what_a_corpus_has(corpus: Corpus | None, keys: list[str]) -> None:
+    assert [node.label for node in unfold(official(PLAIN), corpus=corpus).nodes if node.key] == keys
 
 
 def made(*steps: tuple[str, str], **intermediates: str) -> ExplanationTree:
@@ -101,8 +87,8 @@ def test_an_unsound_proof_is_refused(row: ExplanationTree, monkeypatch: pytest.M
         unfold(row)
 
 
-def test_a_tree_that_began_here(tell: Tell) -> None:
-    story = tell("snow is cold")
+def test_a_tree_that_began_here() -> None:
+    story = Story("snow is cold")
     for text in ("snow is ice", "ice is frozen water", "frozen water is cold"):
         story.ann(Write(node="n1", text=text))
     story.ann(Conclude(node="n1", premises=("n3", "n4"), text="ice is cold"))
@@ -118,9 +104,9 @@ def test_a_tree_that_began_here(tell: Tell) -> None:
     assert (row.id, row.hypothesis, row.extra) == (premise_key("snow is cold"), "snow is cold", {})
 
 
-def test_an_imported_row_after_acts(tell: Tell) -> None:
+def test_an_imported_row_after_acts() -> None:
     create = unfold(official(PLAIN))  # n1.1 is int1, n1.2 sent1, n1.3 sent2, n1.4 sent3
-    story = tell(create.hypothesis, nodes=create.nodes, source=create.source)
+    story = Story(create.hypothesis, nodes=create.nodes, source=create.source)
     for act, int1, rest, distractors in (
         (Write(node="n1.1", text="new"), "sent1 & sent2 & sent6", "int1 & sent3", "sent4 sent5"),
         (Edit(node="n1.2", text="cold things  melt"), "sent4 & sent2 & sent6", "int1 & sent3", "sent5 sent1"),
@@ -136,8 +122,6 @@ def test_an_imported_row_after_acts(tell: Tell) -> None:
     steps = "sent2 & sent6 -> int1: ice is cold; int1 -> int2: top; sent3 & int2 -> hypothesis; "
     assert proof_of(refold(story.tree)) == steps
 
-
-# --- properties ---
 
 TEXTS = st.sampled_from(["a", "b", "c", "a b", "a  b", "x , y", "x, y"])
 
