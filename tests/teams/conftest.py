@@ -1,7 +1,6 @@
 """Projects with members, in databases of both kinds."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,11 +8,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from entail.data.records import Premise
+from entail.errors import TeamError
 from entail.teams.moves import Piece
 from entail.teams.policy import Role
 from entail.teams.projects import Plan, Project, Projects
 from entail.teams.work import Work
-from entail.trees.log.acts import Act, Write
+from entail.trees.log.acts import Accept, Evidence, Reject, ShownCandidate, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
@@ -52,11 +53,23 @@ class Team:
         return piece
 
     def write(self, piece: Piece, text: str = "bees fly", *, author: str | None = None) -> None:
-        act: Act = Write(node=ROOT, text=text)
-        assert piece.tree_id is not None
-        writer = author or piece.annotator or ""
-        base = self.log.viewed_by(piece.annotator or "").history(piece.tree_id).seq
-        self.log.act(piece.tree_id, act, author=writer, base=base)
+        name = piece.annotator or ""
+        base = self.log.viewed_by(name).history(piece.tree_id).seq
+        self.log.act(piece.tree_id, Write(node=ROOT, text=text), author=author or name, base=base)
+
+    def judge(self, piece: Piece, verdicts: Mapping[str, bool], shown: Sequence[str] = ()) -> None:
+        """Accept or reject premises for the hypothesis of a piece, as its annotator."""
+        name, tree_id = piece.annotator or "", piece.tree_id or ""
+        keys = tuple(ShownCandidate(Premise(text).key, rank, 0.5) for rank, text in enumerate(shown, start=1))
+        evidence = Evidence(retriever="r", revision="1", corpus_version=1, query=piece.hypothesis, shown=keys)
+        for text, accepted in verdicts.items():
+            base = self.log.viewed_by(name).history(tree_id).seq
+            act = (Accept if accepted else Reject)(node=ROOT, premise=Premise(text))
+            self.log.act(tree_id, act, author=name, base=base, evidence=evidence)
+
+    def submit(self, *pieces: Piece) -> None:
+        for piece in pieces:
+            self.work.move(piece.id, "submit", actor=piece.annotator or "")
 
     def age(self, hours: float) -> None:
         """Let all work have happened so many hours ago."""
@@ -65,6 +78,11 @@ class Team:
                 for (at,) in connection.execute(sa.select(table.c[column]).distinct()).all():
                     row = sa.update(table).where(table.c[column] == at)
                     connection.execute(row.values({column: at - timedelta(hours=hours)}))
+
+
+def refused(reason: str) -> Any:
+    """Expect a `TeamError` of this reason."""
+    return pytest.raises(TeamError, check=lambda error: error.reason == reason)
 
 
 @pytest.fixture

@@ -60,37 +60,28 @@ def drawing(tree: Tree, node: str = ROOT) -> Nested:
 
 
 @pytest.mark.parametrize(
-    ("copies", "agreed"),
+    ("copies", "majority", "agreed"),
     [
-        ([("a", "b", ("c", "d"))], ("a", "b", ("c", "d"))),
-        ([("a", ("b", "c")), (("b", "c"), "a")], ("a", ("b", "c"))),
-        ([("a", ("b", "c")), ("a", "b", "c")], ("a", "b", "c")),
-        ([("a", ("b", "c", "x")), ("a", "y", ("b", "c"))], ("a", ("b", "c"))),
-        ([("a", ("b", "c"), "d"), ("c", ("a", "b"), "d")], ("a", "b", "c", "d")),
-        ([("a", ("b", ("c", "d"))), ("a", ("b", "c", "d"))], ("a", ("b", "c", "d"))),
-        ([("a", "b"), ("c", "d")], ()),
-        ([("a", "b"), ()], ()),
+        ([("a", "b", ("c", "d"))], False, ("a", "b", ("c", "d"))),
+        ([("a", ("b", "c")), (("b", "c"), "a")], False, ("a", ("b", "c"))),
+        ([("a", ("b", "c")), ("a", "b", "c")], False, ("a", "b", "c")),
+        ([("a", ("b", "c", "x")), ("a", "y", ("b", "c"))], False, ("a", ("b", "c"))),
+        ([("a", ("b", "c"), "d"), ("c", ("a", "b"), "d")], False, ("a", "b", "c", "d")),
+        ([("a", ("b", ("c", "d"))), ("a", ("b", "c", "d"))], False, ("a", ("b", "c", "d"))),
+        ([("a", "b"), ("c", "d")], False, ()),
+        ([("a", "b"), ()], False, ()),
+        ([("a", ("b", "c")), ("a", ("b", "c")), ("d", "a", "b")], True, ("a", ("b", "c"))),
+        ([(("a", "b"), "x"), (("b", "a"), "c", "x"), ("x", "a", ("c", "b"))], True, (("a", "b"), "c", "x")),
+        ([("a", "x"), ("b", ("a", "c"), "x"), ("x", ("b", "a", "c"))], True, ("a", "b", "c", "x")),
+        ([("a", "b"), ("a", "c")], True, ("a",)),
     ],
 )
-def test_what_all_copies_agree_on(copies: list[tuple[Nested, ...]], agreed: Nested) -> None:
+def test_what_all_or_most_copies_agree_on(
+    copies: list[tuple[Nested, ...]], majority: bool, agreed: Nested
+) -> None:
     trees = [tree_of(*copy) for copy in copies]
     for order in (trees, trees[::-1]):
-        assert drawing(created(consensus(order))) == tuple(sorted(agreed, key=str))
-
-
-@pytest.mark.parametrize(
-    ("copies", "merged"),
-    [
-        ([("a", ("b", "c")), ("a", ("b", "c")), ("d", "a", "b")], ("a", ("b", "c"))),
-        ([(("a", "b"), "x"), (("b", "a"), "c", "x"), ("x", "a", ("c", "b"))], (("a", "b"), "c", "x")),
-        ([("a", "x"), ("b", ("a", "c"), "x"), ("x", ("b", "a", "c"))], ("a", "b", "c", "x")),
-        ([("a", "b"), ("a", "c")], ("a",)),
-    ],
-)
-def test_what_most_copies_have(copies: list[tuple[Nested, ...]], merged: Nested) -> None:
-    trees = [tree_of(*copy) for copy in copies]
-    for order in (trees, trees[::-1]):
-        assert drawing(merge(order, majority=True)) == tuple(sorted(merged, key=str))
+        assert drawing(merge(order, majority=majority)) == tuple(sorted(agreed, key=str))
         assert drawing(merge(order)) == drawing(created(consensus(order)))
 
 

@@ -1,7 +1,5 @@
 """Copies of one hypothesis are independent: no way out shows a hidden one."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile
@@ -131,9 +129,7 @@ def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]
         "search": lambda: stored.find_premises(corpus.id, "secret", limit=9),
         "exportable": lambda: [log.exportable().history(tree.id) for tree in log.exportable().trees()],
         "presence": lambda: Authors(database).list_presences(viewer),
-        "shares": lambda: [
-            each_tree(log.history) for token in story.tokens if Shares(team.database).find(token) is None
-        ],
+        "shares": lambda: [Shares(database).find(token) for token in story.tokens],
     }
     if viewer in (None, "Bob"):
         ways["bundle"] = lambda: bundle(stored.corpus(corpus.id), log)
@@ -204,16 +200,6 @@ def test_the_http_api_knows_no_trees() -> None:
     sources = Path(entail.serving.__file__).parent.glob("*.py")
     text = "\n".join(source.read_text() for source in sources)
     assert not [name for name in ("entail.teams", "entail.trees.log", "shares") if name in text]
-
-
-def test_a_link_to_a_hidden_copy_leads_nowhere_until_it_is_revealed(team: Team) -> None:
-    project = team.start("ice melts", overlap=2)
-    ann, bob = team.next(project, "Ann"), team.next(project, "Bob")
-    share = Shares(team.database).share_tree(ann.tree_id or "", author="Ann")
-    assert Shares(team.database).find(share.token) is None
-    for piece in (ann, bob):
-        team.work.move(piece.id, "submit", actor=piece.annotator or "")
-    assert Shares(team.database).find(share.token) == share
 
 
 def test_a_reviewer_who_annotates_is_independent_too(team: Team) -> None:

@@ -5,43 +5,25 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from entail.data.records import Premise
-from entail.errors import TeamError
-from entail.teams.moves import Piece
 from entail.teams.progress import measure_progress
 from entail.teams.report import measure_agreement
-from entail.trees.log.acts import Accept, Conclude, Evidence, Reject, ShownCandidate
+from entail.trees.log.acts import Conclude
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
-from tests.teams.conftest import Team
+from tests.teams.conftest import Team, refused
 
 START = datetime(2026, 3, 4, 12, tzinfo=UTC)
-
-
-def judge(team: Team, piece: Piece, verdicts: dict[str, bool], shown: str) -> None:
-    name, tree_id = piece.annotator or "", piece.tree_id or ""
-    for text, accepted in verdicts.items():
-        base = team.log.viewed_by(name).history(tree_id).seq
-        act = (Accept if accepted else Reject)(node=ROOT, premise=Premise(text))
-        keys = tuple(ShownCandidate(Premise(row).key, rank, 0.5) for rank, row in enumerate(shown, start=1))
-        evidence = Evidence(retriever="r", revision="1", corpus_version=1, query="ice melts", shown=keys)
-        team.log.act(tree_id, act, author=name, base=base, evidence=evidence)
-
-
-def set_minutes(team: Team, piece: Piece, minutes: list[float]) -> None:
-    """Date the acts of a piece."""
-    with team.database.writing() as connection:
-        for seq, minute in enumerate(minutes, start=1):
-            own = (schema.events.c.tree_id == piece.tree_id) & (schema.events.c.seq == seq)
-            at = START + timedelta(minutes=minute)
-            connection.execute(sa.update(schema.events).where(own).values(at=at))
 
 
 def test_progress(team: Team) -> None:
     project = team.start("ice melts", "bees fly", "tea cools", members={"Rita": "reviewer"})
     ann, bob = team.next(project, "Ann"), team.next(project, "Bob")
-    judge(team, ann, {"a": True, "b": False, "c": True}, "abcdef")
-    set_minutes(team, ann, [0, 3, 63, 65])
+    team.judge(ann, {"a": True, "b": False, "c": True}, "abcdef")
+    with team.database.writing() as connection:
+        for seq, minute in enumerate((0, 3, 63, 65), start=1):
+            own = (schema.events.c.tree_id == ann.tree_id) & (schema.events.c.seq == seq)
+            at = START + timedelta(minutes=minute)
+            connection.execute(sa.update(schema.events).where(own).values(at=at))
     team.work.move(ann.id, "submit", actor="Ann")
     progress = measure_progress(team.database, type(team.log)(team.database), project.id, actor="Rita")
     assert progress.states == {"submitted": 1, "in progress": 1, "open": 1}
@@ -62,7 +44,7 @@ def test_agreement_is_on_what_was_first_submitted(team: Team) -> None:
     }
     for (name, number), piece in pieces.items():
         verdicts = {"a": True, "b": True, "c": True, "d": number == 1 or name == "Ann", "e": False}
-        judge(team, piece, verdicts, "abcde")
+        team.judge(piece, verdicts, "abcde")
         if name == "Ann" or number == 1:
             act = Conclude(node=ROOT, premises=("n2", "n3"), text=f"so {name}")
             team.log.act(piece.tree_id or "", act, author=name, base=6)
@@ -89,9 +71,8 @@ def test_figures_are_for_who_oversees_and_without_what_they_do_not_see(team: Tea
     members = {"Rita": "reviewer", "Ann": "annotator"}
     project = team.start("ice melts", "bees fly", overlap=2, members=members)
     for measure in (measure_progress, measure_agreement):
-        with pytest.raises(TeamError) as refusal:
+        with refused("role"):
             measure(team.database, team.log, project.id, actor=ann)
-        assert refusal.value.reason == "role"
     own = team.next(project, rita)
     other = team.next(project, ann)
     assert own.id.number == other.id.number

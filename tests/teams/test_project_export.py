@@ -1,7 +1,5 @@
 """Export of a project, and its import as a new one."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -24,8 +22,6 @@ from entail.teams.exchange.imports import import_project
 from entail.teams.permissions import PieceId
 from entail.teams.projects import Plan, Project
 from entail.trees.formats.bundle import zip_trees
-from entail.trees.log.acts import Accept, Evidence, ShownCandidate
-from entail.trees.log.tree import ROOT
 from entail.trees.store.corpora import CorpusStore
 from tests.teams.conftest import Team
 
@@ -36,8 +32,7 @@ def test_a_tree_has_the_review_of_its_last_move(team: Team) -> None:
     ann_id, bob_id = ann.tree_id or "", bob.tree_id or ""
     with pytest.raises(UnknownTreeError):
         team.log.viewed_by("Bob").review(ann_id)
-    for piece in (ann, bob):
-        team.work.move(piece.id, "submit", actor=piece.annotator or "")
+    team.submit(ann, bob)
     team.work.move(ann.id, "accept", actor="Rita")
     team.work.move(bob.id, "send back", actor="Rita", reason="why?")
     team.work.move(bob.id, "release", actor="Bob")
@@ -69,27 +64,14 @@ def begin_bees(team: Team) -> Project:
     team.projects.add_hypotheses(project.id, ["alone", "sent back", "open"], actor="Olga")
     for text in ("First", "Second *rules*"):
         team.projects.write_guidelines(project.id, text, actor="Olga")
-    log = team.log
     for name, premise in (("Ann", "bees fly"), ("Bob", "bees hum")):
         for _ in range(2):
             piece = team.next(project, name)
-            log.viewed_by(name).act(
-                piece.tree_id or "",
-                Accept(node=ROOT, premise=Premise(premise)),
-                author=name,
-                base=1,
-                evidence=Evidence(
-                    retriever="r",
-                    revision="1",
-                    corpus_version=1,
-                    query="q",
-                    shown=(ShownCandidate(Premise(premise).key, 1, 0.5),),
-                ),
-            )
+            team.judge(piece, {premise: True}, [premise])
             team.write(piece, "=bees are alive", author=name)
             if piece.id.number == 1:
                 team.work.move(piece.id, "submit", actor=name)
-    curation = Curation(team.database, log)
+    curation = Curation(team.database, team.log)
     agreed = curation.begin(PieceId(project.id, 1, 0), actor="Rita")
     curation.take(agreed, agreed.open[0], actor="Rita")
     team.work.move(agreed.piece.id, "agree", actor="Rita")
@@ -113,10 +95,7 @@ def export(team: Team, project: Project, actor: str = "Rita", **options: Any) ->
 def rows(files: Mapping[str, bytes], name: str) -> list[dict[str, Any]]:
     if name.endswith(".jsonl"):
         return [json.loads(line) for line in files[name].splitlines()]
-    table: list[dict[str, Any]] = parquet.read_table(
-        pa.BufferReader(files[f"data/{name}.parquet"])
-    ).to_pylist()
-    return table
+    return parquet.read_table(pa.BufferReader(files[f"data/{name}.parquet"])).to_pylist()
 
 
 def test_an_export_has_the_whole_project(team: Team, bees: Project) -> None:
@@ -143,15 +122,21 @@ def test_an_export_has_the_whole_project(team: Team, bees: Project) -> None:
     assert [row["annotators"] for row in rows(files, "agreement")] == [["Ann", "Bob"]]
     assert json.loads(files["agreement.json"])["trees"]["leaves"]["observed"] == pytest.approx(1 / 3)
     assert files["guidelines/2.md"] == b"Second *rules*"
+    assert [guidelines.version for guidelines in team.projects.guidelines(bees.id, actor="Ann")] == [2, 1]
     assert len(rows(files, "hypotheses.jsonl")) == 6
     assert done.counts["copies"] == 6
 
 
-def test_people_have_numbers_unless_asked_otherwise(team: Team, bees: Project) -> None:
+def test_people_have_numbers_unless_asked_otherwise_and_annotators_do_not_export(
+    team: Team, bees: Project
+) -> None:
     done = export(team, bees)
     assert done.people == {"Ann": "annotator-1", "Bob": "annotator-2", "Rita": "reviewer-1"}
     text = b"".join(done.files.values()).decode(errors="replace")
     assert not [name for name in ("Ann", "Bob", "Rita", "Olga") if name in text]
+    team.projects.set_member(bees.id, "Ann", "annotator", actor="Olga")
+    with pytest.raises(TeamError):
+        export(team, bees, team.sign_in("Ann"))
 
 
 @pytest.mark.parametrize("actor", ["Rita", "Olga", "", "public"])
@@ -169,16 +154,12 @@ def test_what_the_actor_may_not_see_is_not_exported(team: Team, bees: Project, a
     assert {row["tree"] for row in rows(done.files, "decisions")} <= trees
 
 
-def test_annotators_do_not_export(team: Team, bees: Project) -> None:
-    team.projects.set_member(bees.id, "Ann", "annotator", actor="Olga")
-    with pytest.raises(TeamError):
-        export(team, bees, team.sign_in("Ann"))
-
-
 def test_an_import_has_what_was_exported(team_of_both: Team, tmp_path: Path) -> None:
     team = team_of_both
     before, source = export(team, begin_bees(team), names=True), tmp_path / "bees"
     before.write(source)
+    with pytest.raises(DataError):  # nothing is overwritten
+        before.write(source)
     with pytest.raises(TeamError):
         import_project(source, database=team.database, actor="Olga")
     done = import_project(source, database=team.database, actor="Olga", name="Wasps")
@@ -278,12 +259,6 @@ def test_a_damaged_export_is_refused_whole(team: Team, bees: Project) -> None:
     with pytest.raises(FormatError):
         import_project(b"no zip", database=team.database, actor="Olga")
     assert [project.name for project in team.projects.projects("Olga")] == ["Bees"]
-
-
-def test_a_folder_with_files_is_not_overwritten(team: Team, bees: Project, tmp_path: Path) -> None:
-    export(team, bees).write(tmp_path / "bees")
-    with pytest.raises(DataError):
-        export(team, bees).write(tmp_path / "bees")
 
 
 def test_datasets_reads_each_configuration(team: Team, bees: Project, tmp_path: Path) -> None:

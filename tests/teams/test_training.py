@@ -6,13 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from entail.data.records import Corpus, Premise
+from entail.data.records import Corpus
 from entail.data.stored import parse_as
 from entail.errors import EntailError
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import JobSpec
-from entail.trees.log.acts import Accept, Reject
-from entail.trees.log.tree import ROOT
 from entail.trees.review.decisions import count_decisions, read_decisions
 from entail.trees.store.authors import is_signed_in
 from entail.trees.store.corpora import CorpusStore
@@ -31,10 +29,8 @@ def team_of_three(team: Team, monkeypatch: pytest.MonkeyPatch) -> Team:
     for name in ("Ann", "Ben", "Cid"):
         for _ in claims:
             piece = team.next(project, name)
-            yes, no = map(Premise, "ba" if name == "Cid" else "ab")
-            for base, act in enumerate((Accept(node=ROOT, premise=yes), Reject(node=ROOT, premise=no)), 1):
-                team.log.act(piece.tree_id or "", act, author=name, base=base)
-            team.work.move(piece.id, "submit", actor=name)
+            team.judge(piece, {"a": name != "Cid", "b": name == "Cid"})
+            team.submit(piece)
     for piece in team.work.pieces(project.id, actor="Rita"):
         if piece.annotator == "Ann":
             team.work.move(piece.id, "accept", actor="Rita")
