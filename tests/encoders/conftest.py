@@ -1,7 +1,8 @@
 """A sentence-transformers model small enough to be made anew in every run."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def tiny(save_tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
     return save_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
-def _save_adapter(
+def save_adapter(
     folder: Path, base: Path, *, seed: int = 1, half: bool = False, modules: Any = None, **options: Any
 ) -> Path:
     """Write a PEFT adapter that moves the base's vectors: alone, or with `modules` and settings."""
@@ -63,14 +64,9 @@ def _save_adapter(
 
 
 @pytest.fixture(scope="session")
-def save_adapter() -> Callable[..., Path]:
-    return _save_adapter
-
-
-@pytest.fixture(scope="session")
 def tiny_adapter(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A PEFT adapter on `tiny` that moves its vectors; `entail.json` names the base by its path."""
-    folder = _save_adapter(tmp_path_factory.mktemp("models") / "tuned", tiny)
+    folder = save_adapter(tmp_path_factory.mktemp("models") / "tuned", tiny)
     card = {"method": "siamese", "base": str(tiny), "licence": "apache-2.0"}
     (folder / "entail.json").write_text(json.dumps(card), encoding="utf-8")
     return folder
@@ -85,13 +81,35 @@ def models_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def copied(tiny: Path, models_dir: Path) -> Path:
+    """A copy of `tiny` under `models/`, to be changed."""
+    return Path(shutil.copytree(tiny, models_dir / "mine"))
+
+
+def edit_json(path: Path, change: Callable[[Any], object] | Mapping[str, object]) -> None:
+    """Change the content of a file of JSON by a function, or these fields of it."""
+    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    changed = change(content) if callable(change) else {**content, **change}
+    path.write_text(json.dumps(changed), encoding="utf-8")
+
+
+def edit_tensors(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """Change the tensors of a file."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    edit(tensors)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def card(folder: Path, **fields: Any) -> Path:
     (folder / "entail.json").write_text(json.dumps(fields), encoding="utf-8")
     return folder
 
 
 @pytest.fixture
-def make(save_adapter: Callable[..., Path], tiny: Path, tmp_path: Path) -> Callable[..., Path]:
+def make(tiny: Path, tmp_path: Path) -> Callable[..., Path]:
     """Write an encoder of a kind, its base `tiny` or another."""
 
     def _make(kind: str, *, base: Path = tiny, name: str = "tuned", said: Any = None, **options: Any) -> Path:

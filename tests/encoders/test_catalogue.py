@@ -1,6 +1,5 @@
 """Names lead to weights that are verified and safe; records next to the weights are read."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -23,16 +22,7 @@ from entail.encoders.encoder import BiEncoder
 from entail.encoders.training_queries import training_queries_of
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import shipped_models
-
-
-@pytest.fixture
-def copied(tiny: Path, models_dir: Path) -> Path:
-    return Path(shutil.copytree(tiny, models_dir / "mine"))
-
-
-def _edit(path: Path, change: Callable[..., object]) -> None:
-    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    path.write_text(json.dumps(change(content)), encoding="utf-8")
+from tests.encoders.conftest import card, edit_json
 
 
 @pytest.mark.parametrize(
@@ -43,7 +33,6 @@ def test_every_name_of_the_packaged_encoder_leads_to_it(name: str) -> None:
     assert (entry.name, entry.kind, entry.dimension) == ("minilm", "packaged", 384)
     assert entry.revision == f"minilm@{PACKAGED_SHA256[:12]}"
     assert entry.symmetric
-    assert entry.path is not None
     assert (entry.path / "model.safetensors").is_file()
 
 
@@ -73,7 +62,7 @@ def test_a_revision_follows_weights_and_configuration_only(copied: Path) -> None
     (copied / "entail.json").write_text('{"figures": {"MAP": 0.4}}', encoding="utf-8")
     assert revision() == first
     assert resolve("mine").licence == "mit"
-    _edit(copied / "config.json", lambda config: {**config, "hidden_act": "relu"})
+    edit_json(copied / "config.json", {"hidden_act": "relu"})
     second = revision()
     assert second != first
     tensors = copied / "model.safetensors"
@@ -93,21 +82,17 @@ def test_a_folder_is_read_again_when_a_file_of_it_changes(
     assert read == ["mine"]
 
 
-def test_an_adapter_is_read_again_when_its_base_changes(
+def test_an_adapter_knows_its_base_whose_revision_its_own_holds(
     tiny_adapter: Path, copied: Path, models_dir: Path
 ) -> None:
     adapter = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
-    _edit(adapter / "entail.json", lambda card: {**card, "base": str(copied)})
-    first = resolve("tuned")
-    _edit(copied / "config.json", lambda config: {**config, "hidden_act": "relu"})
-    assert resolve("tuned").revision != first.revision
-
-
-def test_an_adapter_knows_its_base_and_its_revision_holds_both(tiny: Path, tiny_adapter: Path) -> None:
-    entry, base = resolve(tiny_adapter), resolve(tiny)
+    edit_json(adapter / "entail.json", {"base": str(copied)})
+    entry, base = resolve("tuned"), resolve("mine")
     assert entry.base == base
     assert (entry.method, entry.licence, entry.dimension) == ("siamese", "apache-2.0", 8)
     assert str(entry.revision).endswith(f"+{base.revision}")
+    edit_json(copied / "config.json", {"hidden_act": "relu"})
+    assert resolve("tuned").revision != entry.revision
 
 
 @pytest.mark.parametrize(
@@ -118,40 +103,29 @@ def test_a_base_that_is_the_packaged_model_is_found_without_a_hub(
 ) -> None:
     folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
     (folder / "entail.json").unlink()
-    _edit(folder / "adapter_config.json", lambda config: {**config, "base_model_name_or_path": base})
+    edit_json(folder / "adapter_config.json", {"base_model_name_or_path": base})
     assert resolve("tuned").base == resolve("minilm")
 
 
-def test_an_adapter_on_an_adapter_or_on_nothing_is_refused(tiny_adapter: Path, models_dir: Path) -> None:
-    folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
-    for base, reason in (("tuned", "another adapter"), (3, "base"), ("gone", "'gone' on this machine")):
-        (folder / "entail.json").write_text(json.dumps({"base": base}), encoding="utf-8")
-        with pytest.raises(EncoderError, match=reason):
-            resolve("tuned")
-
-
-def _pickle(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
-def _pickled_module(folder: Path) -> None:
-    (folder / "2_Dense").mkdir()
-    (folder / "2_Dense" / "pytorch_model.bin").write_bytes(b"")
-
-
-def _route(folder: Path) -> None:
-    (folder / "route").mkdir()
-    _edit(folder / "route" / "router_config.json", lambda _: {"types": {"query_0": "os.system"}})
+@pytest.mark.parametrize(
+    ("base", "reason"), [("tuned", "another adapter"), (3, "base"), ("gone", "'gone' on this machine")]
+)
+def test_an_adapter_on_an_adapter_or_on_nothing_is_refused(
+    tiny_adapter: Path, models_dir: Path, base: object, reason: str
+) -> None:
+    card(Path(shutil.copytree(tiny_adapter, models_dir / "tuned")), base=base)
+    with pytest.raises(EncoderError, match=reason):
+        resolve("tuned")
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        _pickle,
-        _pickled_module,
-        _route,
-        lambda folder: _edit(folder / "modules.json", lambda m: [{**m[0], "type": "mine.Evil"}, *m[1:]]),
-        lambda folder: _edit(folder / "config.json", lambda c: {**c, "auto_map": {"AutoModel": "m.E"}}),
+        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+        lambda folder: (folder / "1_Pooling" / "pytorch_model.bin").touch(),
+        lambda folder: edit_json(folder / "1_Pooling" / "router_config.json", {"types": {"q": "os.system"}}),
+        lambda folder: edit_json(folder / "modules.json", lambda m: [{**m[0], "type": "mine.Evil"}, *m[1:]]),
+        lambda folder: edit_json(folder / "config.json", {"auto_map": {"AutoModel": "m.E"}}),
         lambda folder: (folder / "modules.json").write_text("{"),
         lambda folder: (folder / "model.safetensors").unlink(),
         shutil.rmtree,
@@ -163,13 +137,22 @@ def test_unsafe_and_broken_folders_are_refused(copied: Path, damage: Callable[[P
         resolve("mine")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../secret", "..", "a/../../secret", "..\\secret", "models/../../secret", "./../secret", "~/../secret"],
+CLIMBING = (
+    "../secret",
+    "..",
+    "a/../../secret",
+    "..\\secret",
+    "models/../../secret",
+    "./../secret",
+    "~/../secret",
 )
-def test_a_name_cannot_climb_out_of_models(name: str, tiny: Path, models_dir: Path) -> None:
-    shutil.copytree(tiny, models_dir.parent / "secret")
-    with pytest.raises(EncoderError):
+UNKNOWN = ("", "nope", ".hidden", "a\0b", "a b", "/nowhere/at/all", "x/y/z")
+
+
+@pytest.mark.parametrize("name", [*CLIMBING, *UNKNOWN])
+def test_a_name_of_nothing_and_one_that_climbs_out_of_models_are_refused(name: str, copied: Path) -> None:
+    shutil.copytree(copied, copied.parents[1] / "secret")
+    with pytest.raises(UnknownEncoderError if name in UNKNOWN else EncoderError):
         resolve(name)
 
 
@@ -182,9 +165,8 @@ def test_a_model_of_the_hub_may_have_no_organisation(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
     (folder / "entail.json").unlink()
-    _edit(folder / "adapter_config.json", lambda c: {**c, "base_model_name_or_path": "bert-tiny"})
+    edit_json(folder / "adapter_config.json", {"base_model_name_or_path": "bert-tiny"})
     base = resolve("tuned").base
-    assert base is not None
     assert (base.name, base.kind, resolve("bert-tiny@main").kind) == ("bert-tiny", "hub", "hub")
     with pytest.raises(UnknownEncoderError, match="@main"):
         resolve("bert-tiny")
@@ -200,12 +182,6 @@ def test_a_model_of_the_hub_may_have_no_organisation(
     np.testing.assert_allclose(BiEncoder("tuned").encode_queries(["ice is cold"]), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["", "nope", ".hidden", "a\0b", "a b", "/nowhere/at/all", "x/y/z"])
-def test_an_unknown_name_lists_what_is_known(name: str, copied: Path) -> None:
-    with pytest.raises(UnknownEncoderError):
-        resolve(name)
-
-
 def test_the_catalogue_lists_the_package_and_models_with_their_problems(copied: Path) -> None:
     broken = copied.parent / "broken"
     broken.mkdir()
@@ -219,14 +195,11 @@ def test_the_catalogue_lists_the_package_and_models_with_their_problems(copied: 
     assert entries["mine"] == resolve("mine")
 
 
-def test_prompts_and_routes_make_an_encoder_asymmetric(copied: Path) -> None:
-    assert weights.symmetric(copied)
-    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "prompts": {"query": "ask: "}})
-    assert not resolve("mine").symmetric
-    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "prompts": {}})
+def test_routes_make_an_encoder_asymmetric_and_empty_prompts_do_not(copied: Path) -> None:
+    edit_json(copied / "config_sentence_transformers.json", {"prompts": {}})
     assert weights.symmetric(copied)
     routed = "sentence_transformers.base.modules.router.Router"
-    _edit(copied / "modules.json", lambda m: [{**m[0], "type": routed}])
+    edit_json(copied / "modules.json", lambda m: [{**m[0], "type": routed}])
     assert not weights.symmetric(copied)
 
 
@@ -249,8 +222,8 @@ def test_the_dimension_is_read_from_the_pooling(
     copied: Path, pooling: dict[str, object], dimension: int | None
 ) -> None:
     truncate = {"truncate_dim": pooling.pop("truncate", None)}
-    _edit(copied / "config_sentence_transformers.json", lambda config: config | truncate)
-    _edit(copied / "1_Pooling" / "config.json", lambda _: pooling)
+    edit_json(copied / "config_sentence_transformers.json", truncate)
+    edit_json(copied / "1_Pooling" / "config.json", lambda _: pooling)
     assert weights.dimension(copied) == dimension
 
 
@@ -268,10 +241,10 @@ def test_the_dimension_is_read_from_the_pooling(
 def test_a_similarity_that_ranks_otherwise_is_refused(
     copied: Path, declared: str, normalised: bool, similarity: str | None
 ) -> None:
-    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "similarity_fn_name": declared})
+    edit_json(copied / "config_sentence_transformers.json", {"similarity_fn_name": declared})
     last = {"type": "sentence_transformers.base.modules.normalize.Normalize", "path": "2_Normalize"}
     plain = [module for module in weights.modules(copied) if not module["type"].endswith("Normalize")]
-    _edit(copied / "modules.json", lambda _: [*plain, *([last] if normalised else [])])
+    edit_json(copied / "modules.json", lambda _: [*plain, *([last] if normalised else [])])
     if similarity is None:
         with pytest.raises(EncoderError, match=declared):
             resolve("mine")
@@ -296,22 +269,17 @@ def test_own_models_hide_shipped_ones_of_the_same_name(
 def test_the_base_may_be_a_folder_of_the_same_weights(
     copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packaged = resolve("minilm")
-    assert packaged.path is not None
-    (tmp_path / "base").symlink_to(packaged.path)
+    (tmp_path / "base").symlink_to(resolve("minilm").path)
     monkeypatch.setenv("ENTAIL_BASE", str(tmp_path / "base"))
     assert resolve("minilm").path == tmp_path / "base"
     verify(resolve("minilm"))
     monkeypatch.setenv("ENTAIL_BASE", str(copied))
     with pytest.raises(EncoderError, match=PACKAGED_SHA256):
         verify(resolve("minilm"))
-
-
-@pytest.mark.parametrize("base", ["nowhere/at-all", "./nowhere", "?"])
-def test_a_base_that_is_not_here_is_refused(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_BASE", base)
-    with pytest.raises(EncoderError):
-        resolve("minilm")
+    for base in ("nowhere/at-all", "./nowhere", "?"):
+        monkeypatch.setenv("ENTAIL_BASE", base)
+        with pytest.raises(EncoderError):
+            resolve("minilm")
 
 
 WHOLE: dict[str, Any] = {
@@ -320,15 +288,10 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def write(folder: Path, content: object) -> Path:
-    (folder / "entail.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
-
-
 def test_fields_are_read_or_have_a_default_and_others_may_stand_beside_them(tmp_path: Path) -> None:
     assert read_card(tmp_path, "x") is None
-    assert read_card(write(tmp_path, {**WHOLE, "notes": ["of another version"]}), "x") == Card(**WHOLE)
-    assert read_card(write(tmp_path, dict.fromkeys(WHOLE)), "x") == Card()
+    assert read_card(card(tmp_path, **WHOLE, notes=["of another version"]), "x") == Card(**WHOLE)
+    assert read_card(card(tmp_path, **dict.fromkeys(WHOLE)), "x") == Card()
     assert Card().towers == "siamese"
 
 
@@ -338,25 +301,18 @@ def test_fields_are_read_or_have_a_default_and_others_may_stand_beside_them(tmp_
 )
 def test_a_field_of_another_type_is_refused(tmp_path: Path, field: str, value: Any) -> None:
     with pytest.raises(EncoderError):
-        read_card(write(tmp_path, {**WHOLE, field: value}), "x")
+        read_card(card(tmp_path, **{**WHOLE, field: value}), "x")
 
 
-@pytest.fixture
-def folder(tiny: Path, tmp_path: Path) -> Path:
-    mine = Path(shutil.copytree(tiny, tmp_path / "mine"))
-    write_training_queries(mine, map(premise_key, ["the sun is  hot", "ice is cold"]))
-    return mine
-
-
-def test_training_queries_are_recognised_whatever_the_white_space(folder: Path, tiny: Path) -> None:
+def test_training_queries_are_recognised_whatever_the_white_space_and_a_damaged_record_is_ignored(
+    copied: Path, tiny: Path
+) -> None:
+    write_training_queries(copied, map(premise_key, ["the sun is  hot", "ice is cold"]))
     queries = ["the sun is hot", "ice is  cold", "ice is warm"]
-    assert training_queries_of(str(folder), queries) == {"the sun is hot", "ice is  cold"}
-    assert "ice" not in (folder / TRAINING_QUERIES).read_text()
+    assert training_queries_of(str(copied), queries) == {"the sun is hot", "ice is  cold"}
+    assert "ice" not in (copied / TRAINING_QUERIES).read_text()
     for name in (str(tiny), "minilm", "tfidf", "never heard of"):
         assert training_queries_of(name, queries) == frozenset()
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"queries": 3}', '{"queries": [1, null]}', "\0"])
-def test_a_damaged_record_of_training_queries_is_ignored(folder: Path, content: str) -> None:
-    (folder / TRAINING_QUERIES).write_text(content)
-    assert read_training_queries(folder) == frozenset()
+    for content in ("", "[]", '{"queries": 3}', '{"queries": [1, null]}', "\0"):
+        (copied / TRAINING_QUERIES).write_text(content)
+        assert read_training_queries(copied) == frozenset()

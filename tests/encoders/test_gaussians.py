@@ -102,13 +102,10 @@ def test_what_is_not_finite_is_refused(value: float, column: int) -> None:
         Gaussians(values[:, :2], values[:, 2:])  # type: ignore[arg-type]  # doubles, as numpy makes them
 
 
-@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 0), (1, 2, 2)])
-def test_rows_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(EncoderError):
-        Gaussians.of(np.zeros(shape, np.float32))
-
-
 def test_gaussians_that_do_not_fit_are_refused() -> None:
+    for shape in ((4,), (2, 3), (2, 0), (1, 2, 2)):
+        with pytest.raises(EncoderError):
+            Gaussians.of(np.zeros(shape, np.float32))
     with pytest.raises(EncoderError):
         Gaussians(np.zeros((1, 1), np.float32), np.full((1, 1), 10.5, np.float32))
     two, three, wide = (Gaussians.of(np.zeros(shape, np.float32)) for shape in ((2, 4), (3, 4), (2, 6)))

@@ -1,6 +1,5 @@
 """Adapters on both towers, on the query tower alone, or on each; damaged adapters are refused."""
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.towers import BertTowers
 from entail.errors import EncoderError
-from tests.encoders.conftest import card
+from tests.encoders.conftest import card, edit_json, edit_tensors, save_adapter
 
 TEXTS = ["ice is cold", "", "the moon is a kind of rock", "water " * 90, "a star is hot", "fire"]
 KINDS = ["siamese", "single", "dual"]
@@ -34,12 +33,6 @@ def by_peft(base: Path, adapter: Path | None, texts: Sequence[str] = TEXTS) -> A
     return model.encode(list(texts), normalize_embeddings=True)
 
 
-def towers_of(encoder: BiEncoder) -> BertTowers:
-    encoder.load()
-    assert isinstance(encoder._towers, BertTowers)
-    return encoder._towers
-
-
 def expected(kind: str, base: Path, folder: Path, texts: Sequence[str] = TEXTS) -> tuple[Any, Any]:
     premise = {"siamese": folder, "single": None, "dual": folder / "premise_tower"}[kind]
     return by_peft(base, folder, texts), by_peft(base, premise, texts)
@@ -51,51 +44,38 @@ ENDS = {"target_modules": ["output.dense", "key"], "init_lora_weights": "gaussia
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"),
-    [*((kind, {}) for kind in KINDS), ("dual", ALL), ("dual", TRAINED), ("dual", ENDS)],
-    ids=[*KINDS, "all", "as trained here", "ends of names"],
+    ("kind", "options", "is_plain"),
+    [
+        *((kind, {}, True) for kind in KINDS),
+        *(("dual", options, True) for options in (ALL, TRAINED, ENDS)),
+        ("dual", {"use_dora": True}, False),
+        ("dual", {"modules_to_save": ["intermediate.dense"]}, False),
+        ("dual", {"rank_pattern": {"query": 1}}, False),
+        ("dual", {"target_modules": r".*attention\.self\.key"}, False),
+        ("dual", {"target_modules": ["query", "word_embeddings"]}, False),
+    ],
 )
 def test_vectors_are_those_of_peft(
-    make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]
+    make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any], is_plain: bool
 ) -> None:
     folder = make(kind, **options)
     encoder = BiEncoder(folder)
-    towers_of(encoder)
-    queries, premises = expected(kind, tiny, folder)
-    np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
-    assert np.abs(queries - by_peft(tiny, None)).max() > 0.01
-    assert bool(np.abs(queries - premises).max() < 1e-6) == (kind == "siamese")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"use_dora": True},
-        {"modules_to_save": ["intermediate.dense"]},
-        {"rank_pattern": {"query": 1}},
-        {"target_modules": r".*attention\.self\.key"},
-        {"target_modules": ["query", "word_embeddings"]},
-    ],
-    ids=lambda options: next(iter(options)),
-)
-def test_other_adapters_are_left_to_peft(
-    make: Callable[..., Path], tiny: Path, options: dict[str, Any]
-) -> None:
-    folder = make("dual", **options)
-    encoder = BiEncoder(folder)
     encoder.load()
-    assert not isinstance(encoder._towers, BertTowers)
-    queries, premises = expected("dual", tiny, folder)
+    assert isinstance(encoder._towers, BertTowers) == is_plain
+    queries, premises = expected(kind, tiny, folder)
     for _ in range(2):  # there and back
         np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
         np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
-    assert np.abs(queries - premises).max() > 0.01
+    assert np.abs(queries - by_peft(tiny, None)).max() > 0.01
+    difference = np.abs(queries - premises).max()
+    assert difference < 1e-6 if kind == "siamese" else difference > 0.01
 
 
 def test_all_encoders_on_one_base_hold_one_copy_of_it(make: Callable[..., Path], tiny: Path) -> None:
     encoders = [BiEncoder(tiny), *(BiEncoder(make(kind, name=kind)) for kind in KINDS)]
-    berts = [towers_of(encoder).bert for encoder in encoders]
+    for encoder in encoders:
+        encoder.load()
+    berts = [encoder._towers.bert for encoder in encoders]
     assert len({bert.words.data_ptr() for bert in berts}) == 1
     assert len({weight.data_ptr() for bert in berts for weight, _ in bert.linears.values()}) == 4
     alone = BiEncoder(tiny).encode_queries(TEXTS)
@@ -119,7 +99,7 @@ OWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "of_base", [{}, {"prompts": {"query": "ice ice ", "document": ""}}], ids=["", "asking"]
 )
 def test_an_adapter_by_sentence_transformers_brings_its_own_modules(
-    save_adapter: Save, save_tiny: Save, tmp_path: Path, parts: Any, settings: Any, of_base: Any
+    save_tiny: Save, tmp_path: Path, parts: Any, settings: Any, of_base: Any
 ) -> None:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
@@ -131,7 +111,7 @@ def test_an_adapter_by_sentence_transformers_brings_its_own_modules(
     modules += [Normalize()] if parts.get("norm", True) else []
     folder = save_adapter(tmp_path / "own", base, modules=modules, settings=settings)
     stock = SentenceTransformer(str(folder), device="cpu")
-    edit_config(folder, {"base_model_name_or_path": "/elsewhere/base"})
+    edit_json(folder / "adapter_config.json", {"base_model_name_or_path": "/elsewhere/base"})
     card(folder, base=str(base))
     encoder = BiEncoder(folder)
     texts = [text for text in TEXTS if text]
@@ -152,9 +132,7 @@ def test_an_adapter_by_sentence_transformers_brings_its_own_modules(
     assert resolve(folder).revision != alone
 
 
-def test_revisions_follow_towers_and_weights_but_not_figures(
-    make: Callable[..., Path], save_adapter: Save, tiny: Path
-) -> None:
+def test_revisions_follow_towers_and_weights_but_not_figures(make: Callable[..., Path], tiny: Path) -> None:
     base = BiEncoder(tiny)
     single, siamese, dual = (BiEncoder(make(kind, name=kind)) for kind in ("single", "siamese", "dual"))
     assert base.premise_revision == base.revision == single.premise_revision
@@ -192,6 +170,8 @@ def test_towers_that_contradict_the_card_are_refused(
     whole = card(Path(shutil.copytree(tiny, tmp_path / "whole")), towers="dual")
     with pytest.raises(EncoderError):
         resolve(whole)
+    with pytest.raises(EncoderError):  # a base of another size
+        BiEncoder(card(make("single", name="small"), base="minilm", towers="single")).load()
 
 
 def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, tmp_path: Path) -> None:
@@ -211,41 +191,8 @@ def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, t
     assert encoder.premise_revision == encoder.revision
 
 
-def edit_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    from safetensors.torch import load_file, save_file
-
-    tensors = load_file(folder / "adapter_model.safetensors")
-    edit(tensors)
-    save_file(tensors, folder / "adapter_model.safetensors")
-
-
-def edit_config(folder: Path, fields: dict[str, object]) -> None:
-    path = folder / "adapter_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields), encoding="utf-8")
-
-
 QUERY = "base_model.model.encoder.layer.0.attention.self.query"
-
-
-def _drop(*names: str) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: [tensors.pop(name) for name in names]
-
-
-def _cut(name: str, rows: int) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: tensors.update({name: tensors[name][:rows].contiguous()})
-
-
-def _widen(name: str) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: tensors.update({name: tensors[name].repeat(1, 2)})
-
-
-def _move(tensors: dict[str, Any]) -> None:
-    for name in [name for name in tensors if "query" in name]:
-        tensors[name.replace("layer.0", "layer.7")] = tensors.pop(name)
-
-
-def _rename(tensors: dict[str, Any]) -> None:
-    tensors[f"{QUERY}.lora_C.weight"] = tensors.pop(f"{QUERY}.lora_B.weight")
+LORA_A = f"{QUERY}.lora_A.weight"
 
 
 def _add(tensors: dict[str, Any]) -> None:
@@ -254,20 +201,18 @@ def _add(tensors: dict[str, Any]) -> None:
         tensors[other] = tensors[f"{QUERY}.lora_{letter}.weight"].clone()
 
 
-def _integers(tensors: dict[str, Any]) -> None:
-    tensors[f"{QUERY}.lora_B.weight"] = tensors[f"{QUERY}.lora_B.weight"].int()
-
-
 @pytest.mark.parametrize(
     "edit",
     [
-        _drop(f"{QUERY}.lora_B.weight"),
-        _cut(f"{QUERY}.lora_A.weight", 1),
-        _widen(f"{QUERY}.lora_A.weight"),
-        _rename,
+        lambda tensors: tensors.pop(f"{QUERY}.lora_B.weight"),
+        lambda tensors: tensors.update({LORA_A: tensors[LORA_A][:1].contiguous()}),
+        lambda tensors: tensors.update({LORA_A: tensors[LORA_A].repeat(1, 2)}),
+        lambda tensors: tensors.update({f"{QUERY}.lora_C.weight": tensors.pop(f"{QUERY}.lora_B.weight")}),
         _add,
-        _integers,
-        _move,
+        lambda tensors: tensors.update({LORA_A: tensors[LORA_A].int()}),
+        lambda tensors: [
+            tensors.update({name.replace("layer.0", "layer.7"): tensors.pop(name)}) for name in [*tensors]
+        ],
     ],
     ids=["no B", "rank", "inputs", "renamed", "another", "integers", "layer"],
 )
@@ -277,7 +222,7 @@ def test_a_damaged_adapter_is_refused(
 ) -> None:
     """PEFT would fill what is missing with random numbers."""
     folder = make("single", **options)
-    edit_tensors(folder, edit)
+    edit_tensors(folder / "adapter_model.safetensors", edit)
     with pytest.raises(EncoderError, match="tuned"):
         BiEncoder(folder).load()
 
@@ -298,15 +243,9 @@ def test_a_configuration_that_does_not_fit_its_tensors_is_refused(
     make: Callable[..., Path], field: str, value: object
 ) -> None:
     folder = make("single")
-    edit_config(folder, {field: value})
+    edit_json(folder / "adapter_config.json", {field: value})
     with pytest.raises(EncoderError):
         BiEncoder(folder).load()
-
-
-def _zero(tensors: dict[str, Any]) -> None:
-    for name in tensors:
-        if "lora_B" in name:
-            tensors[name].zero_()
 
 
 @pytest.mark.parametrize("options", [{}, {"alpha_pattern": {"query": 8}}], ids=["plain", "by PEFT"])
@@ -316,14 +255,12 @@ def test_an_adapter_that_changes_nothing_warns(
     folder = make("single", **options)
     BiEncoder(folder).load()
     assert not caplog.records
-    edit_tensors(folder, _zero)
+    edit_tensors(
+        folder / "adapter_model.safetensors",
+        lambda tensors: [tensors[name].zero_() for name in tensors if "lora_B" in name],
+    )
     BiEncoder(folder).load()
     assert [record.args for record in caplog.records] == [("tuned",)]
-
-
-def test_an_adapter_on_a_base_of_another_size_is_refused(make: Callable[..., Path]) -> None:
-    with pytest.raises(EncoderError):
-        BiEncoder(card(make("single"), base="minilm", towers="single")).load()
 
 
 @pytest.mark.parametrize(
@@ -342,5 +279,5 @@ def test_a_configuration_that_is_not_plain_lora_is_not_taken_for_it(
 ) -> None:
     folder = make("single")
     assert read_lora_config(folder) is not None
-    edit_config(folder, {field: value})
+    edit_json(folder / "adapter_config.json", {field: value})
     assert read_lora_config(folder) is None
