@@ -9,11 +9,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from entail.encoders.catalogue import model_folder
 from entail.jobs import child
 from entail.jobs.handle import JobHandle
 from entail.jobs.jobs import Jobs
@@ -49,6 +51,17 @@ def fork_child(job: JobHandle, attempt: int, lock: int, pipe: int) -> Forked:
                 os.close(descriptor)
     sys.stdout = sys.stderr = job.log.open("a", encoding="utf-8", buffering=1)
     os._exit(child.main([job.id, str(attempt), str(pipe)]))
+
+
+def run_to_its_end(jobs: Jobs, job: Job) -> Job:
+    """Run a job as a worker does."""
+    run_job(jobs.handle(job.id), stopping=lambda: False, spawn=fork_child)
+    return jobs.job(job.id)
+
+
+def weights(name: str) -> bytes:
+    """Return the weights of a model."""
+    return (model_folder(name) / "model.safetensors").read_bytes()
 
 
 def clear_methods() -> None:
@@ -98,9 +111,4 @@ def submit(jobs: Jobs) -> Submit:
 @pytest.fixture
 def run(jobs: Jobs) -> Run:
     """Return a function that runs a job to its end, as a worker does."""
-
-    def done(job: Job) -> Job:
-        run_job(jobs.handle(job.id), stopping=lambda: False, spawn=fork_child)
-        return jobs.job(job.id)
-
-    return done
+    return partial(run_to_its_end, jobs)

@@ -29,37 +29,27 @@ def figures(name: str, values: list[float]) -> QueryFigures:
     return QueryFigures(name, f"{name}@1", "a split", QUERIES, "MAP", {"MAP": (np.array(values), np.ones(4))})
 
 
-@pytest.fixture
-def heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what lets an encoder know some queries by heart."""
-    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path))
-
-    def learn(name: str, *queries: str) -> None:
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "config.json").write_text("{}", "utf-8")
-        (folder / "model.safetensors").write_bytes(b"never read")
-        write_training_queries(folder, map(premise_key, queries))
-
-    return learn
-
-
 OLD, NEW = figures("old", [0.1, 0.1, 0.1, 0.1]), figures("new", [0.9, 0.9, 0.2, 0.3])
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "queries", "seen", "figure"),
-    [("b", "a", 2, 0, 0.25), ("", "", 4, 0, 0.575), ("", "abcd", 4, 4, 0.575)],
+    ("old", "new", "expected"),
+    [("b", "a", (2, 0, 0.25)), ("", "", (4, 0, 0.575)), ("", "abcd", (4, 4, 0.575))],
 )
 def test_comparison_on_unseen_queries(
-    heart: Callable[..., None], old: str, new: str, queries: int, seen: int, figure: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, expected: tuple[float, ...]
 ) -> None:
-    heart("old", *old)
-    heart("new", *new)
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path))
+    for name, learnt in (("old", old), ("new", new)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text("{}", "utf-8")
+        (folder / "model.safetensors").write_bytes(b"never read")
+        write_training_queries(folder, map(premise_key, learnt))
     comparison = compare_on_unseen(OLD, NEW, names=("old", "new"))
-    assert (comparison.queries, comparison.seen) == (queries, seen)
-    assert comparison.measures["MAP"].second == pytest.approx(figure)
-    assert (comparison.split == "a split") == (queries == 4)
+    counts = comparison.queries, comparison.seen, comparison.measures["MAP"].second
+    assert counts == pytest.approx(expected)
+    assert (comparison.split == "a split") == (comparison.queries == 4)
 
 
 def test_compare_on(
@@ -78,34 +68,26 @@ def test_compare_on(
     assert compare().queries == 11
 
 
-@pytest.fixture
-def decided(grove: dict[str, Any]) -> TrainingData:
-    """Decisions on 22 sentences, each with one accepted premise of the grove."""
-    facts = Corpus.of("grove", grove["facts"])
-    pairs = [JudgedPair(f"ba {text}", text, True) for text in facts.texts[:22]]
-    return TrainingData(facts, facts, (), Judgements.of_pairs(pairs), ())
-
-
 def test_trainings_on_the_other_half_rank_every_sentence(
-    trained: Callable[..., Path], decided: TrainingData, tmp_path: Path
+    trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path
 ) -> None:
+    facts = Corpus.of("grove", grove["facts"])
+    judgements = Judgements.of_pairs([JudgedPair(f"ba {text}", text, True) for text in facts.texts[:22]])
+    decided = TrainingData(facts, facts, (), judgements, ())
     final, other = trained("mine"), trained("team")
     promote("mine", by="Ann", corpus="grove", anyway=True)
     config = decisions_config(base="tiny", rank=2, epochs=1, precision="fp32")
     messages: list[str] = []
     run = Run(out=tmp_path / "staged" / "team", progress=lambda progress: messages.append(progress.what))
     comparison = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
-    assert comparison is not None
     assert (comparison.queries, comparison.seen) == (22, 0)
     assert (comparison.active, comparison.candidate) == (resolve("mine").revision, resolve("team").revision)
     assert comparison.measures[comparison.primary].first != comparison.measures[comparison.primary].second
     assert {message.partition(":")[0] for message in messages} >= {"check 1 of 2", "check 2 of 2"}
 
     # What the active model learnt by heart says nothing.
-    assert decided.judgements is not None
-    write_training_queries(final, map(premise_key, list(decided.judgements.accepted)[:6]))
+    write_training_queries(final, map(premise_key, list(judgements.accepted)[:6]))
     fewer = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
-    assert fewer is not None
     assert fewer.queries == 16
-    write_training_queries(final, map(premise_key, decided.judgements.accepted))
+    write_training_queries(final, map(premise_key, judgements.accepted))
     assert cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove") is None

@@ -15,7 +15,6 @@ import pytest
 from entail.encoders.catalogue import resolve
 from entail.errors import (
     CheckpointError,
-    DivergedError,
     EncoderError,
     JobError,
     LockedDatabaseError,
@@ -32,15 +31,8 @@ from entail.jobs.record import EXITS, TODO, Job, Outcome, outcome_of_error, outc
 from entail.jobs.worker import run_job
 from entail.trees.installation.backup import backup, restore
 from entail.trees.store.state import home_of
-from tests.jobs.conftest import fork_child
-from tests.jobs.rows import damage, rewrite, set_status, silence
-
-Run = Callable[[Job], Job]
-Submit = Callable[..., Job]
-
-
-def weights(models: Path, name: str = "mine") -> bytes:
-    return (models / name / "model.safetensors").read_bytes()
+from tests.jobs.conftest import Run, Submit, fork_child, weights
+from tests.jobs.rows import damage, rewrite, set_status
 
 
 def hidden(folder: Path) -> list[str]:
@@ -52,10 +44,8 @@ def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert (job.state, job.queue_position, job.spec.by, job.spec.config["steps"]) == ("queued", 1, "Ann", 4)
     done = run(job)
     assert (done.state, done.status.ending, done.status.attempt) == ("done", None, 1)
-    assert done.result is not None
     assert (done.result["steps"], done.result["name"], done.warnings) == (4, "mine", ("it only wanders",))
     assert resolve("mine").dimension == 64
-    assert done.evaluation is not None
     compared = PairedComparison.from_json(done.evaluation)
     assert compared.verdict == "better"
     assert compared.measures["luck"].difference == pytest.approx(0.5)
@@ -106,9 +96,8 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
     rewrite(jobs, ended.id, "spec", lambda spec: spec["config"].update(trouble="none"))
     done = run(again)
     assert (done.state, done.status.attempt) == ("done", 2)
-    assert done.result is not None
     assert done.result["begun_at"] == 2
-    assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
+    assert weights("mine") == weights("whole")
     assert done.seconds > ended.seconds > 0  # those of both attempts
     assert [e["step"] for e in jobs.list_events(done.id) if e["kind"] == "step"][-1] == 5
 
@@ -158,10 +147,9 @@ def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: 
     assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
     assert jobs.handle(job.id).checkpoints.is_dir()
     done = run(jobs.resume(job.id))
-    assert done.result is not None
     assert done.state == reference.state == "done"
     assert 0 < done.result["begun_at"] < 30
-    assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
+    assert weights("mine") == weights("whole")
 
 
 def test_cancel_unresponsive_training(jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +168,7 @@ def test_cancel_unresponsive_training(jobs: Jobs, submit: Submit, monkeypatch: p
 def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     """The resumed job finds the published model instead of training it again."""
     done = run(submit())
-    trained_weights = weights(jobs.settings.models_dir)
+    trained_weights = weights("mine")
     set_status(jobs, done.id, machine=machine_of(jobs.folder), state="running", ended=None)
     damage(jobs, done.id, "outcome")
     lost = jobs.job(done.id)
@@ -190,17 +178,7 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     again = run(jobs.resume(done.id))
     assert (again.state, again.result, again.evaluation) == ("done", done.result, done.evaluation)
     assert (jobs.settings.models_dir / "mine").stat().st_ino == inode
-    assert weights(jobs.settings.models_dir) == trained_weights
-
-
-def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
-    job = submit()
-    set_status(jobs, job.id, machine="another", state="running", attempt=1, host="elsewhere", worker=1)
-    assert jobs.jobs()[0].state == "running"
-    silence(jobs, job.id)
-    lost = jobs.jobs()[0]
-    assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
-    assert "elsewhere" in str(lost.status.what)
+    assert weights("mine") == trained_weights
 
 
 def test_jobs_of_a_backup_go_on_where_it_is_restored(
@@ -326,8 +304,6 @@ def chained(error: Exception, cause: Exception) -> Exception:
         (OSError(errno.EACCES, "Permission denied"), "error"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "out_of_memory"),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), "out_of_memory"),
-        (RuntimeError("shapes do not fit"), "error"),
-        (DivergedError("the gradient became inf at step 2; lower the learning rate"), "diverged"),
         (EncoderError("no encoder is called 'x'"), "refused"),
     ],
 )
@@ -341,11 +317,9 @@ def test_outcome_of_error(error: Exception, ending: str) -> None:
 @pytest.mark.parametrize(
     ("code", "memory", "state", "ending", "words"),
     [
-        (-9, False, "interrupted", "killed", "SIGKILL"),
         (-9, True, "failed", "out_of_memory", "OOM killer"),
         (-99, False, "interrupted", "killed", "99"),
         (EXITS["disk_full"], False, "failed", "disk_full", ""),
-        (EXITS["cancelled"], False, "cancelled", "cancelled", ""),
     ],
 )
 def test_outcome_of_exit(

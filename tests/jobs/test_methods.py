@@ -19,6 +19,7 @@ from entail.training import method
 from entail.training.cards.sources import TEAM
 from entail.training.fields import config_of, fields_of, list_changes, values_of
 from entail.training.method import broken_methods, methods
+from tests.jobs.conftest import clear_methods
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,16 +73,6 @@ def test_invalid_values(values: dict[str, Any], words: str) -> None:
         config_of(Config, values)
 
 
-def another(package: Path, name: str, code: str) -> None:
-    about = package / f"{name}-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text(f"[entail.methods]\n{name} = {name}:M\n", encoding="utf-8")
-    (package / f"{name}.py").write_text(code, encoding="utf-8")
-    method.methods.cache_clear()
-    method._load_methods.cache_clear()
-
-
 def test_entry_point(package: Path) -> None:
     assert list(methods()) == INSTALLED
     fifth = methods()["fifth"]
@@ -99,7 +90,12 @@ def test_entry_point(package: Path) -> None:
 )
 def test_broken_entry_point(package: Path, code: str, why: str) -> None:
     name = f"sixth{len(code)}"
-    another(package, name, code)
+    about = package / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[entail.methods]\n{name} = {name}:M\n", encoding="utf-8")
+    (package / f"{name}.py").write_text(code, encoding="utf-8")
+    clear_methods()
     assert list(methods()) == INSTALLED
     assert broken_methods() == {name: why}
     with pytest.raises(JobError, match=re.escape(f"{name} cannot be loaded: {why}")):
@@ -129,7 +125,6 @@ def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
 
 
 def test_encoding_and_column_of_the_corpus_can_be_given(files: TreeSource) -> None:
-    assert files.corpus is not None
     facts = files.corpus.read_text(encoding="utf-8").splitlines()
     files.corpus.with_name("f.csv").write_text("\n".join(["é", *facts]), encoding="cp1252")
     source = replace(files, corpus=files.corpus.with_name("f.csv"), encoding="cp1252", column="é")

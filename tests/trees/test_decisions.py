@@ -1,7 +1,5 @@
 """Decisions of a team, and the training data made from them."""
 
-from __future__ import annotations
-
 import pytest
 
 from entail.data.records import Corpus

@@ -115,7 +115,6 @@ def test_a_visitors_trees_are_few_and_go_with_them(
 def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     database, scratch = open_shown()
-    assert scratch is not None
     assert {info.id for info in CorpusStore(database).corpora()} == {SAMPLE_ID, HELD_OUT_ID}
     assert (database.read_only, (tmp_path / "data").exists()) == (True, False)
     scratch.close()
