@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from entail.errors import TeamError, UndoError, UnknownTreeError
+from entail.errors import ConflictError, TeamError, UndoError, UnknownTreeError
 from entail.teams.comments import Comments
 from entail.teams.versions import Versions
 from entail.trees.log.acts import Create, Edit, Remove, Restore, Write
@@ -47,6 +47,15 @@ def test_a_tree_returns_to_an_act_and_back(team: Team, versions: Versions, tree_
         team.log.undo(tree_id, author="Ann")
     team.log.undo(tree_id, author="Bob")
     assert texts(team, tree_id) == ["ice melts", "c"]
+
+
+def test_what_another_did_meanwhile_is_not_overwritten(team: Team, versions: Versions, tree_id: str) -> None:
+    team.log.act(tree_id, Write(node=ROOT, text="d"), author="Ann", base=5)
+    with pytest.raises(ConflictError):
+        versions.restore(tree_id, 3, actor="Bob", base=5)
+    versions.restore(tree_id, 3, actor="Bob", base=6)
+    with pytest.raises(ConflictError):
+        team.log.act(tree_id, Write(node="n2", text="e"), author="Ann", base=6)
 
 
 def test_versions_have_names_and_are_compared(team: Team, versions: Versions, tree_id: str) -> None:

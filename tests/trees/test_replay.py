@@ -55,6 +55,24 @@ def test_undo_passes_over_an_act_that_a_later_one_needs(story: Any) -> None:
     assert (undo.seq, story.history.skipped(undo)) == (3, None)
 
 
+A, B, C = (Write(node=ROOT, text=text) for text in "abc")
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [([A], Write(node="n2", text="below a")), ([A, Remove(node="n2")], A)],
+    ids=["rests on it", "would break a rule without it"],
+)
+def test_undo_is_refused_when_a_later_act_needs_it(story: Any, own: list[Any], other: Any) -> None:
+    for act in own:
+        story.ann(act)
+    story.bob(other)
+    with pytest.raises(UndoError):
+        story.undo("Ann")
+    story.undo("Bob")
+    story.undo("Ann")
+
+
 def test_redo_is_refused_when_what_it_needs_was_changed(story: Any) -> None:
     story.ann(Accept(node=ROOT, premise=Premise("ice melts")))
     story.undo()
