@@ -101,8 +101,10 @@ def agreement(
         return Agreement(None, None, None, observed, expected, **counts)
     # Hypotheses of the same values are drawn together: few values differ, however many hypotheses.
     (similar, trees_each), repeated = np.unique([own.round(12), sizes], axis=1, return_counts=True)
-    draws = np.random.default_rng(seed).multinomial(len(groups), repeated / len(groups), SAMPLES)
-    low, high = interval((draws @ similar / (draws @ trees_each) - expected) / (1 - expected))
+    draw = np.random.default_rng(seed)
+    parts = (draw.multinomial(len(groups), repeated / len(groups), SAMPLES // 20) for _ in range(20))
+    inside = np.concatenate([(draws @ similar) / (draws @ trees_each) for draws in parts])
+    low, high = interval((inside - expected) / (1 - expected))
     return Agreement((observed - expected) / (1 - expected), low, high, observed, expected, **counts)
 
 
