@@ -107,11 +107,13 @@ def check_page(page: Page) -> None:
 
 def check_paths(page: Page, url: str) -> None:
     """Make a link to a tree; it and the API must answer below the path of the app."""
+    page.add_init_script("localStorage.setItem('entail.author', 'Ada')")
     page.goto(url)
     page.locator(".st-key-open_example button").click()
     page.locator('[class*="st-key-row-"]').first.wait_for()
-    page.evaluate("localStorage.setItem('entail.author', 'Ada')")
-    page.reload()
+    # A menu that is open when the page learns the author's name is drawn anew, closed.
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("Ada", timeout=PATIENCE)
+    check_page(page)
     page.get_by_role("button", name="Share").click()
     page.locator(".st-key-share button").click()
     link = page.get_by_test_id("stCode").locator("code").inner_text()
