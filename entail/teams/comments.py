@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -130,13 +130,6 @@ class Comments:
             cells(comment.c.mentions).table_valued(sa.column("value", sa.Text), joins_implicitly=True).c.value
         )
         return self._threads(is_open & sa.exists().where(same[1], name == actor), actor)
-
-    def open_counts(self, *, actor: str) -> Mapping[str, int]:
-        """Return tree -> number of its open threads, of the trees that an actor sees."""
-        first = (_table.c.number == _table.c.thread) & _table.c.resolved_at.is_(None)
-        query = sa.select(_table.c.tree_id, sa.func.count()).where(first, _visible(actor))
-        with self._database.reading() as connection:
-            return {row[0]: row[1] for row in connection.execute(query.group_by(_table.c.tree_id))}
 
     def _threads(self, condition: sa.ColumnElement[bool], actor: str) -> list[Thread]:
         query = sa.select(_table).where(condition, _visible(actor))

@@ -34,9 +34,8 @@ def test_threads_are_about_something_get_replies_and_are_resolved(comments: Comm
     comments.resolve(tree_id, first, actor="Ann")
     thread = comments.threads(tree_id, actor="Ann")[0]
     assert (thread.resolved_by, thread.resolved_at is not None) == ("Ann", True)
-    assert comments.open_counts(actor="Ann") == {tree_id: 1}
     comments.add(tree_id, "no", actor="Rita", thread=first)
-    assert comments.open_counts(actor="Ann") == {tree_id: 2}, "a reply opens it again"
+    assert comments.threads(tree_id, actor="Ann")[0].resolved_by is None, "a reply opens it again"
     comments.resolve(tree_id, first, actor="Ann")
     comments.resolve(tree_id, first, actor="Ann", resolved=False)
     assert comments.threads(tree_id, actor="Ann")[0].resolved_by is None

@@ -147,7 +147,6 @@ def outputs(story: Story, viewer: str | None) -> dict[str, Callable[[], object]]
             "review": lambda: team.work.review_queue(project_id, actor=viewer),
             "threads": lambda: each_tree(lambda tree: comments.threads(tree, actor=viewer)),
             "mentions": lambda: comments.mentioning(viewer),
-            "counts": lambda: comments.open_counts(actor=viewer),
             "versions": lambda: each_tree(lambda tree: Versions(database, log).versions(tree, actor=viewer)),
             "agreement": lambda: measure_agreement(database, team.log, project_id, actor=viewer).to_json(),
             "progress": lambda: measure_progress(database, team.log, project_id, actor=viewer),
