@@ -76,8 +76,9 @@ class Usage:
 class MemoryCache:
     """Entries by kind and key, bounded in bytes.
 
-    The least recently used are evicted when all together exceed the budget; the one just made is not, so one
-    larger than the budget is still served.
+    The least recently used are evicted when all together exceed the budget; the one just made is not. One
+    that is larger than the budget stays beside the others until another as large is made: otherwise it would
+    be made again at every use.
     """
 
     def __init__(self) -> None:
@@ -112,15 +113,19 @@ class MemoryCache:
                 for kind, key in list(self.entries):
                     if kind == ended[0] and isinstance(key, tuple) and key[0] == ended[1]:
                         del self.entries[kind, key]
-            total = sum(entry.bytes for entry in self.entries.values())
-            if total <= self.budget:
-                return
-            for key, entry in sorted(self.entries.items(), key=lambda item: item[1].last_use):
-                if key != just_made and entry.is_evictable:
+            # Those above the budget first, of them and of the others the least recently used.
+            order = sorted(
+                self.entries.items(), key=lambda item: (item[1].bytes <= self.budget, item[1].last_use)
+            )
+            large = [key for key, entry in order if entry.bytes > self.budget]
+            spared = just_made if just_made in large or not large else large[-1]
+            total = sum(entry.bytes for key, entry in order if key != spared or not large)
+            for key, entry in order:
+                if total <= self.budget:
+                    return
+                if key not in (just_made, spared) and entry.is_evictable:
                     total -= entry.bytes
                     del self.entries[key]
-                    if total <= self.budget:
-                        return
 
     def usage(self) -> list[Usage]:
         """Return what each kind takes, the largest first."""

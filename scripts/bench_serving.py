@@ -6,7 +6,9 @@ vectors are mixtures of real ones, as in scripts/bench_index.py. The same is mea
 several processes, and for the simplest rival: a server that takes one text at a time. Servers run in
 processes of their own. `memory_mib` is what all of them hold, shared pages once (Pss).
 
-    python scripts/bench_serving.py [--premises 1000000] [--seconds 120] [--workers 1 2]
+With `--add` only the given numbers of processes are measured; other figures stay, each with its commit.
+
+    python scripts/bench_serving.py [--premises 1000000] [--seconds 120] [--workers 1 2] [--add]
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.index.gaussian import GaussianRows
 from entail.index.store import write_segment
 from entail.index.vectors import slug
-from entail.results import write_result
+from entail.results import commit, write_result
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
@@ -77,13 +79,20 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--kinds", nargs="+", default=list(REQUESTS))
+    parser.add_argument("--add", action="store_true", help="keep the other figures of the file")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "serving.json")
     options = parser.parse_args()
     texts = (" ".join((*head, *WORDS[:8])) for head in itertools.product(WORDS, repeat=7))
     figures: dict[str, Any] = {"premises": options.premises, "clients": options.clients, "tokens_a_text": 17}
     figures["seconds_a_measurement"] = options.seconds
     servers = [(f"{workers}_processes", workers, 64, options.clients) for workers in options.workers]
-    servers[:0] = [("one_client", 1, 64, 1), ("without_batches", 1, 1, options.clients)]
+    if options.add:
+        former = json.loads(options.out.read_text(encoding="utf-8"))["figures"]
+        if any(former[name] != value for name, value in figures.items()):
+            parser.error(f"expected the settings of {options.out} to add to it: {figures}")
+        figures = former
+    else:
+        servers[:0] = [("one_client", 1, 64, 1), ("without_batches", 1, 1, options.clients)]
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["ENTAIL_DATA_DIR"] = scratch
         prepare(options.premises, set(options.kinds))
@@ -97,7 +106,7 @@ def main() -> None:
                     ask(port, kind, 4 * workers, 1.0, texts)
                     load = round(os.getloadavg()[0], 2)
                     result = ask(port, kind, clients, options.seconds, texts)
-                    result |= {"memory_mib": memory(server), "load_average": load}
+                    result |= {"memory_mib": memory(server), "load_average": load, "commit": commit()}
                     figures.setdefault(kind, {})[name] = result
                     print(kind, name, result, flush=True)
             finally:

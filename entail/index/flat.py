@@ -68,6 +68,7 @@ class FlatPart:
     """Vectors in FAISS's memory, all of which are compared; threads take turns."""
 
     exact = True
+    _owners = 1
 
     def __init__(self, count: int, dimension: int) -> None:
         import faiss
@@ -84,13 +85,13 @@ class FlatPart:
 
     def share(self) -> None:
         """Share the vectors, which no longer change, with other processes; see `entail.index.shared`."""
-        share(self._index)
+        self._owners = share(self._index)
         self.vectors = self._view()
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the vectors."""
-        return self.vectors.nbytes
+        """Bytes of the vectors, of shared ones this process's part."""
+        return self.vectors.nbytes // self._owners
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""

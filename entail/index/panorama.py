@@ -77,7 +77,7 @@ class PanoramaPart:
             self._longest = max(self._longest, float(_lengths(transformed).max()))
             longest = max(longest, float(_lengths(block).max()))
             self._index.add(transformed)
-        share(self._index)
+        self._owners = share(self._index)
         self._error = 2 * (2 * dimension + 8) * 2.0**-24 * self._longest
         norms = float(np.linalg.norm(self._of_premises) * np.linalg.norm(self._of_queries))
         self._error_of_transforms = 2.0**-53 * dimension * norms * longest
@@ -87,8 +87,8 @@ class PanoramaPart:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the transformed vectors and of the lengths of their levels."""
-        return int(self._index.codes.size() + 4 * self._index.cum_sums.size())
+        """Bytes of the transformed vectors, of shared ones this process's part, and of levels' lengths."""
+        return int(self._index.codes.size() // self._owners + 4 * self._index.cum_sums.size())
 
     def search(self, vectors: Floats, k: int, *, alive: Bits | None) -> tuple[Floats, Ints]:
         """Return scores and rows of the k nearest; see `Part`."""

@@ -19,13 +19,13 @@ SMALLEST = 1 << 16
 """Bytes of vectors that get a file."""
 
 _log = logging.getLogger(__name__)
-_is_on = False
+_processes = 1
 
 
-def share_vectors() -> None:
-    """Share the vectors that this process builds from now on; does nothing on Windows."""
-    global _is_on
-    _is_on = hasattr(os, "fork")
+def share_vectors(processes: int) -> None:
+    """Share the vectors that this process builds from now on with others; does nothing on Windows."""
+    global _processes
+    _processes = processes if hasattr(os, "fork") else 1
 
 
 def shared_folder() -> Path:
@@ -33,14 +33,18 @@ def shared_folder() -> Path:
     return load_settings().data_dir / "shared"
 
 
-def share(index: Any) -> None:
-    """Replace the vectors of a FAISS index by those of the file with the same content, if they are shared."""
+def share(index: Any) -> int:
+    """Replace the vectors of a FAISS index by those of the file with the same content, if they are shared.
+
+    Returns:
+        Number of processes that hold the vectors together.
+    """
     import faiss
 
     library: Any = faiss
     size, folder = index.codes.size(), shared_folder()
-    if not _is_on or size < SMALLEST:
-        return
+    if _processes == 1 or size < SMALLEST:
+        return 1
     try:
         folder.mkdir(parents=True, exist_ok=True)
         prune_shared()
@@ -52,8 +56,10 @@ def share(index: Any) -> None:
         mapped = library.read_index(str(file), library.IO_FLAG_MMAP_IFC)
         index.codes = mapped.codes  # which is invalid without the variable
         weakref.finalize(index, stream.close)
+        return _processes
     except (OSError, RuntimeError) as error:
         _log.warning("vectors are not shared with other processes, no file in %s: %s", folder, error)
+        return 1
 
 
 def prune_shared() -> None:

@@ -149,7 +149,7 @@ def _make_app(encoders: tuple[str, ...]) -> FastAPI:
 def _make_worker(encoders: tuple[str, ...], workers: int) -> FastAPI:
     """Return the application of a process among several, which ends with the one that started it.
 
-    Each has an equal part of the bytes that a single process would cache.
+    Each has an equal part of the bytes that a single process would cache; shared vectors count once for all.
     """
 
     def follow(parent: BaseProcess) -> None:
@@ -158,6 +158,6 @@ def _make_worker(encoders: tuple[str, ...], workers: int) -> FastAPI:
 
     if (parent := parent_process()) is not None:
         threading.Thread(target=follow, args=(parent,), name="parent", daemon=True).start()
-    share_vectors()
+    share_vectors(workers)
     CACHE.budget //= workers
     return _make_app(encoders)

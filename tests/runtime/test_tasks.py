@@ -121,13 +121,15 @@ def test_the_least_recently_used_values_are_evicted_beyond_the_budget(limit: Cal
     assert keys() == ["a", "c", "small"]
 
 
-def test_a_value_larger_than_the_budget_is_served_until_the_next(limit: Callable[[int], None]) -> None:
-    limit(1000)
+def test_a_value_larger_than_the_budget_stays_until_another_as_large(limit: Callable[[int], None]) -> None:
+    limit(100_000)
     large = sized("large", 10**6)
-    assert keys() == ["large"]
+    for key in ("a", "b", "c"):
+        sized(key, 40_000)
+    assert keys() == ["large", "b", "c"]
     assert sized("large", 1) is large
-    sized("next", 1)
-    assert keys() == ["next"]
+    sized("next", 10**6)
+    assert keys() == ["b", "c", "next"]
 
 
 def test_a_task_in_progress_is_not_evicted(limit: Callable[[int], None]) -> None:
