@@ -60,12 +60,10 @@ port, workers, batch = map(int, sys.argv[1:])
 batching.BATCH = batch
 serve(port=port, workers=workers)
 """
-PUBLISHED = {
-    "server": "Text Embeddings Inference",
-    "figure": "450+ requests a second",
-    "of": "BAAI/bge-base-en-v1.5, 512 tokens a text, batches of 32, one NVIDIA A10G; by its makers",
-    "source": "https://huggingface.co/blog/inference-endpoints-embeddings",
-}
+PUBLISHED = (
+    "Text Embeddings Inference: 450+ requests a second, by its makers, of BAAI/bge-base-en-v1.5, 512 tokens "
+    "a text, batches of 32, one NVIDIA A10G (https://huggingface.co/blog/inference-endpoints-embeddings)"
+)
 
 
 def main() -> None:
@@ -106,7 +104,11 @@ def main() -> None:
                     ask(port, kind, 4 * workers, 1.0, texts)
                     load = round(os.getloadavg()[0], 2)
                     result = ask(port, kind, clients, options.seconds, texts)
-                    result |= {"memory_mib": memory(server), "load_average": load, "commit": commit()}
+                    result |= {
+                        "memory_mib": memory(server),
+                        "load_average": load,
+                        "commit": (commit() or "")[:12],
+                    }
                     figures.setdefault(kind, {})[name] = result
                     print(kind, name, result, flush=True)
             finally:
