@@ -201,9 +201,12 @@ class Laboratory:
             out=folder,
             cache=self.work,
         )
+        unfinished = folder.with_name(f"{folder.name}.training")
+        before = _seconds_before(unfinished)
         _, about = _timed(partial(self.adapter.train, work))
+        about["seconds"] = round(about["seconds"] + before, 1)
         write_text(record, json.dumps(about, indent=2) + "\n")
-        shutil.rmtree(folder.with_name(f"{folder.name}.training"), ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         self.log(f"{arm.name}, seed {model.seed}: {about['seconds']:,.0f} s")
 
     def measure(self, model: Model) -> Run:
@@ -282,6 +285,17 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
         "processor_seconds": round(time.process_time() - processor, 1),
         "cores": hardware()["cores"],
     }
+
+
+def _seconds_before(unfinished: Path) -> float:
+    """Return how long a training took before it was interrupted, up to its checkpoint."""
+    from safetensors import safe_open
+
+    seconds = 0.0
+    for file in unfinished.rglob("checkpoint.safetensors"):
+        with safe_open(str(file), framework="pt") as opened:
+            seconds += json.loads((opened.metadata() or {})["state"])["seconds"]
+    return seconds
 
 
 def _revision(name: str) -> str:

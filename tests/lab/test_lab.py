@@ -15,8 +15,10 @@ from lab.experiment import FOLDER, parse_experiment, read_experiment
 from lab.report import make_result, stated_figures
 from lab.run import Run, on_this_machine
 from lab.ship import weights_digest
+from safetensors.numpy import save_file
 
 from entail.encoders.catalogue import resolve
+from entail.errors import EntailError
 
 HEAD = """
 name = "{name}"
@@ -144,6 +146,29 @@ def test_an_experiment_runs_resumes_and_reports(
     assert lab("report", "trial") == 0
     assert (page.read_bytes(), page.with_suffix(".svg").read_bytes()) == before
     assert "It was tried. It holds." in page.read_text(encoding="utf-8")
+
+
+def test_a_training_that_was_interrupted_takes_its_whole_time(
+    lab: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = aeenc.train
+
+    def interrupted(work: Work) -> None:
+        checkpoint = work.out.with_name(f"{work.out.name}.training") / "checkpoint.safetensors"
+        if checkpoint.is_file():
+            checkpoint.unlink()
+            return train(work)
+        checkpoint.parent.mkdir(parents=True)
+        save_file({}, checkpoint, metadata={"state": json.dumps({"seconds": 1000.0})})
+        raise EntailError("stopped")
+
+    monkeypatch.setattr(aeenc, "train", interrupted)
+    (tmp_path / "experiments" / "trial.toml").write_text(TRIAL, encoding="utf-8")
+    assert lab("run", "trial", "--arms", "low") == 1
+    assert lab("run", "trial", "--arms", "low") == 1, "another seed each time"
+    assert lab("run", "trial", "--arms", "low") == 0
+    result = json.loads((tmp_path / "results" / "trial.json").read_text(encoding="utf-8"))
+    assert [training["seconds"] >= 1000 for training in result["trainings"].values()] == [True, True]
 
 
 def test_an_experiment_is_run_arm_by_arm_on_several_days(
