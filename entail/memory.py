@@ -113,18 +113,20 @@ class MemoryCache:
                 for kind, key in list(self.entries):
                     if kind == ended[0] and isinstance(key, tuple) and key[0] == ended[1]:
                         del self.entries[kind, key]
-            # Those above the budget first, of them and of the others the least recently used.
-            order = sorted(
-                self.entries.items(), key=lambda item: (item[1].bytes <= self.budget, item[1].last_use)
-            )
-            large = [key for key, entry in order if entry.bytes > self.budget]
-            spared = just_made if just_made in large or not large else large[-1]
-            total = sum(entry.bytes for key, entry in order if key != spared or not large)
-            for key, entry in order:
+            sizes = {key: entry.bytes for key, entry in self.entries.items()}
+            total = sum(sizes.values())
+            if total <= self.budget:
+                return
+            # Those larger than the budget first, of them and of the others the least recently used.
+            order = sorted(sizes, key=lambda key: (sizes[key] <= self.budget, self.entries[key].last_use))
+            large = [key for key in order if sizes[key] > self.budget]
+            spared = large[-1] if large and just_made not in large else just_made
+            total -= sizes.get(spared, 0) if large else 0
+            for key in order:
                 if total <= self.budget:
                     return
-                if key not in (just_made, spared) and entry.is_evictable:
-                    total -= entry.bytes
+                if key not in (just_made, spared) and self.entries[key].is_evictable:
+                    total -= sizes[key]
                     del self.entries[key]
 
     def usage(self) -> list[Usage]:
