@@ -72,6 +72,7 @@ def train(work: Work) -> None:
         batch = settings["batch_size"]
         texts = [texts[at % len(texts)] for at in range(extra["masked"] * batch)]
         config = _first_config(settings, beta=MASKED, warmup_steps=200)
+        config = replace(config, learning_rate=work.settings.get("learning_rate", config.learning_rate))
         _predict_masked([EntailedPair("", text) for text in texts], config, work.out, plain=True)
         return
     base = str(work.initial or settings["base"])
