@@ -77,7 +77,7 @@ class MemoryCache:
     """Entries by kind and key, bounded in bytes.
 
     The least recently used are evicted when all together exceed the budget; the one just made is not. One
-    that is larger than the budget stays beside the others until another as large is made: otherwise it would
+    that is larger than the budget stays next to the others until another as large is made: otherwise it would
     be made again at every use.
     """
 

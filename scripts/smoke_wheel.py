@@ -111,7 +111,7 @@ def check_paths(page: Page, url: str) -> None:
     page.goto(url)
     page.locator(".st-key-open_example button").click()
     page.locator('[class*="st-key-row-"]').first.wait_for()
-    # A menu that is open when the page learns the author's name is drawn anew, closed.
+    # A menu that is open when the page learns the author's name is closed by the next drawing.
     expect(page.get_by_test_id("stSidebar")).to_contain_text("Ada", timeout=PATIENCE)
     check_page(page)
     page.get_by_role("button", name="Share").click()
