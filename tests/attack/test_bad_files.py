@@ -19,6 +19,7 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.nli.pairs import read_nli
 from entail.data.passages import files as passages
+from entail.data.passages.qrels import read_qrels
 from entail.data.reading import read_text
 from entail.data.worldtree.questions import read_questions
 from entail.data.worldtree.tables import read_fact_tables
@@ -113,7 +114,7 @@ READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "questions.dpr": ("f.json", lambda: json.dumps(DPR), read_passage_questions),
     "passages.tsv": ("f.tsv", lambda: "id\ttext\ttitle\n1\tIce is cold.\tIce\n", read_passages),
     "questions.tsv": ("f.tsv", lambda: "what is ice\t['water', 'cold']\n", read_passage_questions),
-    "qrels": ("f.tsv", lambda: "query-id\tcorpus-id\tscore\nq1\td1\t1\n", drain(passages.read_qrels)),
+    "qrels": ("f.tsv", lambda: "query-id\tcorpus-id\tscore\nq1\td1\t1\n", drain(read_qrels)),
     "worldtree questions": ("f.tsv", lambda: QUESTIONS, read_questions),
     "worldtree facts": (
         "tables/f.tsv",

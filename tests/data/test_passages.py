@@ -12,10 +12,10 @@ from entail.data.passages.files import (
     Passage,
     Question,
     read_passages,
-    read_qrels,
     read_questions,
     unread_columns,
 )
+from entail.data.passages.qrels import read_qrels
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -223,9 +223,21 @@ def test_beir_folders(tmp_path: Path) -> None:
             [("1", "who won", "Rome's army", "it"), ("2", 'who said "no"', "Ada")],
         ),
         ("np.csv", 'question,answer\nwho won,"[\'it\' ""Rome\'s""]"\n', [("1", "who won", "it", "Rome's")]),
+        (
+            "squad.csv",
+            "id,question,answers\n7,who won,\"{'text': array(['Rome', 'it'], dtype=object), 'answer_start': "
+            "array([3])}\"\n8,when,\"{'text': ['1971'], 'answer_start': [0]}\"\n",
+            [("7", "who won", "Rome", "it"), ("8", "when", "1971")],
+        ),
+        (
+            "lists.csv",
+            'question,answer\nwho,"[""Rome"", null]"\nwhen,"(\'1\', None)"\nwhere,(Rome)\n',
+            [("1", "who", "Rome"), ("2", "when", "1"), ("3", "where", "(Rome)")],
+        ),
         ("a.tsv", "query_id\ttext\n7\twho won\n", [("7", "who won")]),
         ("a.csv", "qid,query\n7,who won\n", [("7", "who won")]),
         ("a.jsonl", '{"query_id": 7, "text": "who won"}\n', [("7", "who won")]),
+        ("a.jsonl", '{"QID": 7, "Query": "who won"}\n', [("7", "who won")]),
     ],
 )
 def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers(
@@ -246,6 +258,8 @@ def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers
         ("a.jsonl", '{"docno": 7, "docid": 0, "text": "ice, cold", "title": "Ice"}\n'),
         ("a.jsonl", '{"doc_id": "7", "contents": "ice, cold", "title": "Ice"}\n'),
         ("a.jsonl", '{"pid": "7", "passage": "ice, cold", "title": "Ice", "docid": "3"}\n'),
+        ("a.jsonl", '{"DOCNO": "7", "Text": "ice, cold", "Title": "Ice"}\n'),
+        ("a.json", '\ufeff[{"id": "7", "text": "ice, cold", "title": "Ice"}]'),
     ],
 )
 def test_a_header_names_the_columns_of_passages(tmp_path: Path, name: str, text: str) -> None:
@@ -285,6 +299,7 @@ def test_columns_that_are_not_read_are_named(
         (read_questions, "qid\tasked\n7\twho\n", 1),
         (read_questions, "7\twho won\t['Rome']\n", 1),
         (read_questions, "question\tanswer\nwho won\tRome\tCarthage\n", 2),
+        (read_qrels, "1 0 7 1\n1 0 7 0\n", 2),
         (read_qrels, "12 seven\n", 1),
         (read_qrels, "1 0 7 nan\n", 1),
         (read_qrels, "1 0 7 1\n1 7 1\n", 2),
@@ -296,6 +311,26 @@ def test_columns_that_are_not_read_are_named(
 def test_rows_that_are_not_understood_are_refused(tmp_path: Path, read: Any, text: str, line: int) -> None:
     with pytest.raises(FormatError, match=rf"line {line}\b"):
         list(read(written(tmp_path, "f", text)))
+
+
+@pytest.mark.parametrize("read", [read_passages, read_questions])
+@pytest.mark.parametrize("header", ["ID,Question text,Source", "number,prompt"])
+def test_a_csv_whose_header_names_no_text_is_refused(tmp_path: Path, read: Any, header: str) -> None:
+    with pytest.raises(FormatError, match=header.replace(",", ", ")):
+        list(read(written(tmp_path, "a.csv", f"{header}\n0,what puffins eat\n")))
+
+
+def test_questions_without_answers_have_no_gold_as_squads_scorer_counts_them(tmp_path: Path) -> None:
+    questions = [squad(answers=[]), squad(is_impossible=True), squad(is_impossible=False)]
+    gold = [[q.gold for q in read_questions(written(tmp_path, "x.json", value))] for value in questions]
+    passage = (premise_key("Ice."),)
+    assert gold == [[passage, ()], [passage, ()], [passage, passage]]
+
+
+def test_an_excel_file_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04\x14\x00\xff")
+    with pytest.raises(FormatError, match="Excel"):
+        list(read_passages(tmp_path / "a.xlsx"))
 
 
 def test_an_id_names_one_text(tmp_path: Path) -> None:

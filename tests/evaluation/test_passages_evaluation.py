@@ -98,6 +98,9 @@ def test_figures_over_beir_folders_are_those_of_trec_eval(tmp_path: Path) -> Non
     names = {str(measure).replace("RR", "MRR"): value for measure, value in expected.items()}
     assert evaluation.gold == pytest.approx({**names, "questions": 20})
     assert evaluation.counts["own_passage_ignored"] == 15
+    files = judged_questions(tmp_path / "queries.jsonl", qrels=tmp_path / "qrels" / "test.tsv")
+    apart = evaluate_passages(store_passages([tmp_path / "corpus.jsonl"], tmp_path / "pool"), files)
+    assert (apart.gold, apart.counts) == (evaluation.gold, evaluation.counts)
 
 
 def test_judgements_from_their_own_file(tmp_path: Path) -> None:
@@ -105,6 +108,11 @@ def test_judgements_from_their_own_file(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 p1 1\n3 0 p2 1\n", encoding="utf-8")
     judged = judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels")
     assert judged == (Question("1", "ice", (), ("p1",)),)
+    (tmp_path / "q.tsv").write_text("1\tice\n1\tice\n", encoding="utf-8")
+    assert judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels") == judged
+    (tmp_path / "q.tsv").write_text("1\tice\n1\tfire\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="'1'"):
+        judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels")
 
 
 def test_sharded_search_is_the_search_of_all(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ error; columns that are left out are those of `unread_columns`.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -32,8 +32,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from entail.data.passages.qrels import QREL_FILES, read_qrels
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
-from entail.data.reading import parse_json, parse_object, read_text, shorten
+from entail.data.reading import parse_json, read_text, shorten
 from entail.data.stored import validate
 from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
 from entail.data.text import premise_key
@@ -55,17 +56,12 @@ Format = Literal["squad", "dpr", "jsonl", "text", "beir"]
 
 _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
-_QREL_PARTS = {
-    "question": ("query-id", "query_id", "qid", "topic"),
-    "passage": ("corpus-id", "corpus_id", "docno", "doc_id", "docid", "pid"),
-    "grade": ("score", "rel", "relevance", "label", "grade"),
-}
-_QREL_FILES = (".tsv", ".jsonl")
-_QREL_COLUMNS = {3: ("qid", "docno", "label"), 4: ("qid", "iteration", "docno", "label")}
 _NAMES = {name for parts in (QUESTION_PARTS, PASSAGE_PARTS) for names in parts.values() for name in names}
 _BY_LINE = (TAB, guess_delimiter(""))
 """Delimiters of tables whose rows are lines: tab, and that of a single column."""
 _SEP = re.compile(r'\s*"?sep=."?\s*', re.IGNORECASE)
+_ARRAY = re.compile(r"\barray\((\[.*?\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
+"""Array of NumPy as `repr` writes it."""
 _PYTHON_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
@@ -90,7 +86,7 @@ class Question:
 
     The id is that in the file, else its number, from 1. A DPR file without hard negatives gives its others.
     A question that its passage does not answer, as SQuAD 2.0 has them, has no gold passage. `ignored` is the
-    id of a passage that is not retrieved: in BEIR that of the question itself.
+    id of a passage that is not retrieved: in BEIR, whose rows have an `_id`, that of the question itself.
     """
 
     id: str
@@ -150,49 +146,6 @@ def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iter
                 yield Question(cells.get("id") or str(number), cells["question"], answers)
 
 
-def read_qrels(file: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
-    """Return question id -> ids of its relevant passages: those of grade 1 or more, as in trec_eval.
-
-    TREC, MS MARCO and BEIR write three or four columns, MTEB JSONL. Ids may have spaces in lines with tabs.
-
-    Raises:
-        FormatError: With the line, unless it has a question, a passage and a number.
-    """
-    relevant: dict[str, dict[str, None]] = {}
-    names: tuple[str, ...] = ()
-    is_json = read_head(file, _HEAD).startswith("{")
-    for number, line in lines(file):
-        if not line.strip():
-            continue
-        if is_json:
-            row = parse_object(line, source=str(file), line=number)
-        else:
-            cells = split_cells(line) if TAB in line else line.split()
-            if not names:
-                is_header = len(named_columns(cells, _QREL_PARTS)) == len(_QREL_PARTS)
-                names = tuple(cells) if is_header else _QREL_COLUMNS.get(len(cells), ())
-                if is_header:
-                    continue
-            row = dict(zip(names, cells, strict=True)) if len(cells) == len(names) else {}
-        columns = named_columns(row, _QREL_PARTS)
-        try:
-            question, passage = str(row[columns["question"]]), str(row[columns["passage"]])
-            grade = float(row[columns["grade"]])  # some write 1.0
-        except (KeyError, TypeError, ValueError):
-            grade = math.nan
-        if not math.isfinite(grade):
-            raise FormatError(
-                "expected question id, passage id and a number (or with a 0 between, as TREC writes it), "
-                f"found {shorten(line)!r}",
-                source=str(file),
-                line=number,
-            )
-        passages = relevant.setdefault(question, {})
-        if grade >= 1:
-            passages[passage] = None
-    return {question: tuple(passages) for question, passages in relevant.items()}
-
-
 def unread_columns(file: str | os.PathLike[str], *, questions: bool = False) -> tuple[str, ...]:
     """Return the columns of a table of passages or questions that are left out; of JSON by its first row."""
     path, parts = Path(file), QUESTION_PARTS if questions else PASSAGE_PARTS
@@ -215,7 +168,7 @@ def unread_columns(file: str | os.PathLike[str], *, questions: bool = False) -> 
 
 def beir_splits(folder: Path) -> list[str]:
     """Return the names of a BEIR folder's files of judgements."""
-    return sorted({path.stem for path in (folder / "qrels").glob("*") if path.suffix in _QREL_FILES})
+    return sorted({path.stem for path in (folder / "qrels").glob("*") if path.suffix in QREL_FILES})
 
 
 def _format(path: Path) -> Format:
@@ -223,6 +176,8 @@ def _format(path: Path) -> Format:
         return "beir"
     head = read_head(path, _HEAD)
     first = head.split("\n", 1)[0]
+    if head.startswith("PK\x03\x04"):
+        raise FormatError("expected text, found an Excel file or an archive; save as CSV", source=str(path))
     if head.startswith("<"):
         raise FormatError("expected JSON, a table or lines, found XML or HTML", source=str(path), line=1)
     if not head.startswith("{"):
@@ -273,9 +228,12 @@ def _table(path: Path, parts: Mapping[str, tuple[str, ...]], needed: str) -> Ite
     columns = named_columns(names, parts)
     if needed not in columns:
         is_header = len(names) > 1 and not any(re.search(r"\s", name) for name in names)
-        if is_header and _NAMES & {name.lower() for name in names}:
+        is_csv = path.name.lower().removesuffix(".gz").endswith(".csv")
+        is_csv = is_csv and delimiter not in _BY_LINE and TAB not in "".join(names)  # as DPR's has
+        if is_csv or (is_header and _NAMES & {name.lower() for name in names}):
             raise FormatError(
-                f"expected a column named {' or '.join(parts[needed])}, found {shorten(', '.join(names))}",
+                f"expected a column named {' or '.join(parts[needed])}, found {shorten(', '.join(names))}; "
+                "name it so in the first line, or call a file of lines .txt",
                 source=str(path),
                 line=1,
             )
@@ -348,17 +306,24 @@ def _question_lines(path: Path) -> Iterator[Question]:
 
 
 def _answers(text: str) -> tuple[str, ...]:
-    """Return the answers of a cell, which may be a list in Python's form."""
-    if text.startswith("["):
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            value = None
-        if isinstance(value, list):
-            # An array of NumPy has no commas, without which Python joins the texts.
-            strings = [match[0] for match in _PYTHON_STRING.finditer(text)]
-            return tuple(map(str, map(ast.literal_eval, strings) if len(strings) > len(value) else value))
-    return (text,) if text else ()
+    """Return the answers of a cell: one, or a list as Python, NumPy, pandas or `datasets` write it."""
+    if text[:1] not in ("[", "{", "("):
+        return (text,) if text else ()
+    plain = _ARRAY.sub(r"\1", text)
+    value: Any = None
+    for parse in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = parse(plain)
+            break
+    if isinstance(value, dict) and "text" in value:  # SQuAD in a table
+        value = value["text"]
+    elif not isinstance(value, list | tuple):
+        return (text,)
+    elif len(strings := [match[0] for match in _PYTHON_STRING.finditer(plain)]) > len(value):
+        value = map(ast.literal_eval, strings)  # NumPy writes no commas, so Python has joined the texts
+    return tuple(
+        str(answer) for answer in ([value] if isinstance(value, str) else value) if answer is not None
+    )
 
 
 def _squad(path: Path) -> Iterator[tuple[Passage, list[Question]]]:
@@ -367,7 +332,7 @@ def _squad(path: Path) -> Iterator[tuple[Passage, list[Question]]]:
 
 
 def _beir_questions(folder: Path, split: str) -> Iterator[Question]:
-    judgements = [folder / "qrels" / f"{split}{suffix}" for suffix in _QREL_FILES]
+    judgements = [folder / "qrels" / f"{split}{suffix}" for suffix in QREL_FILES]
     qrels = next((path for path in judgements if path.is_file()), None)
     if qrels is None:
         splits = ", ".join(beir_splits(folder)) or "none"
@@ -436,6 +401,10 @@ class _SquadQuestion(_Row):
     answers: _Contexts = []
     is_impossible: bool = False
 
+    def is_unanswered(self) -> bool:
+        """Return whether its passage does not answer it: by its mark, or as the official scorer tells it."""
+        return self.is_impossible or ("answers" in self.model_fields_set and not self.answers)
+
 
 class _Paragraph(_Row):
     context: str
@@ -461,13 +430,19 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[Passage, list
             for number, row in zip(numbers, paragraph.qas, strict=False):
                 answers = tuple(dict.fromkeys(answer.text for answer in row.answers))
                 question_id = str(number) if row.id is None else row.id
-                gold = () if row.is_impossible else (passage.id,)
+                gold = () if row.is_unanswered() else (passage.id,)
                 questions.append(Question(question_id, row.question.strip(), answers, gold))
             yield passage, questions
 
 
+def _in_lower_case(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row whose fields have the usual names, which are in lower case."""
+    return row if all(map(str.islower, row)) else {**{name.lower(): row[name] for name in row}, **row}
+
+
 def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
     """Yield the passages of a row: its own, or those of a question of DPR or NQ-open; or `FormatError`."""
+    row = _in_lower_case(row)
     if row.keys() & _WithContexts.model_fields.keys():
         listed = validate(_WithContexts, row, source=source)
         for name in _WithContexts.model_fields:
@@ -482,6 +457,7 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
 
 def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
     """Return the question of a row of DPR, NQ-open or BEIR, with ids of its passages; or `FormatError`."""
+    row = _in_lower_case(row)
     question = validate(_Question, row, source=source)
     positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
     return Question(
@@ -490,6 +466,7 @@ def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
         tuple(question.answers),
         _ids(positive),
         _ids(question.hard_negative_ctxs or question.negative_ctxs),
+        question.id or "" if "_id" in row else "",
     )
 
 

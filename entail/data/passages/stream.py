@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 from collections.abc import Iterator
@@ -69,12 +70,13 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
         FormatError: With the element, if the array is cut or malformed, or an element is no object.
     """
     rows, number, piece, brackets = ijson.sendable_list(), 0, b" ", 0
+    mark = codecs.BOM_UTF8
     parser = ijson.items_coro(rows, "item")
     mistake: Exception | None = None
     with open_binary(file) as stream:
         while piece and mistake is None:
             try:
-                piece = _read_some(stream, _PIECE)
+                piece, mark = _read_some(stream, _PIECE).removeprefix(mark), b""
                 brackets += piece.count(b"[") + piece.count(b"{")
                 if brackets > _MAX_BRACKETS:
                     raise ijson.JSONError(f"more than {_MAX_BRACKETS:,} lists and objects in one element")

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.data.passages.files import Question, read_qrels, read_questions
-from entail.errors import EvaluationError
+from entail.data.passages.files import Question, read_questions
+from entail.data.passages.qrels import read_qrels
+from entail.data.reading import shorten
+from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages.store import PassageStore, encode_store
 from entail.index.flat import single_threaded_faiss
 from entail.index.lexical import Bm25Words, load_bm25s
@@ -73,16 +75,22 @@ class PassageEvaluation:
 
 
 def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "test") -> tuple[Question, ...]:
-    """Read questions; with a separate file of judgements those that it has, as trec_eval counts them.
+    """Read questions, each id once; with a separate file of judgements those that it has, as trec_eval does.
 
     Raises:
-        FormatError: If a file is malformed.
+        FormatError: If a file is malformed, or if an id has two questions.
     """
-    questions = tuple(read_questions(file, split=split))
-    if qrels is None:
-        return questions
-    gold = read_qrels(qrels)
-    return tuple(replace(item, gold=gold[item.id]) for item in questions if item.id in gold)
+    gold = None if qrels is None else read_qrels(qrels)
+    questions: dict[str, Question] = {}
+    for item in read_questions(file, split=split):
+        question = item if gold is None else replace(item, gold=gold.get(item.id, ()))
+        if questions.setdefault(item.id, question) != question:
+            raise FormatError(
+                f"expected one question for each id, found {item.id!r} for "
+                f"{shorten(questions[item.id].text, 60)!r} and {shorten(item.text, 60)!r}",
+                source=str(file),
+            )
+    return tuple(question for question in questions.values() if gold is None or question.id in gold)
 
 
 def evaluate_passages(
@@ -103,8 +111,10 @@ def evaluate_passages(
     answers = [list(filter(None, map(answer_tokens, question.answers))) for question in questions]
     if not any(gold) and not any(answers):
         named = ", ".join([id_ for question in questions for id_ in question.gold][:5])
+        columns = ", ".join(store.unread_columns)
+        of_release = f"columns {columns} of the pool were not read" if columns else "are both of one release?"
         remedy = (
-            f"their gold passages (such as {named}) are not in the pool: are both of the same release?"
+            f"their gold passages (such as {named}) are not in the pool: {of_release}"
             if named
             else "give the judgements that come with them, a file of question and passage ids: --qrels FILE"
             if questions
