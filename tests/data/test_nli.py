@@ -70,7 +70,10 @@ def test_official_jsonl() -> None:
     assert (reading.skipped, reading.unreadable) == (1, 0)
 
 
-@pytest.mark.parametrize("two", ["non-entailment", "not_entailment", "Not Entailed", "nonentailment"])
+@pytest.mark.parametrize(
+    "two",
+    ["non-entailment", "not_entailment", "Not Entailed", "nonentailment", "no_entailment", "does not entail"],
+)
 def test_neutral_and_contradiction_are_one_class_of_some_data_sets(two: str) -> None:
     rows = [("entails", "a"), (two, "b"), ("hidden", "c")]
     reading = read_nli("\n".join(snli(label, "p", text) for label, text in rows).encode())
@@ -80,6 +83,19 @@ def test_neutral_and_contradiction_are_one_class_of_some_data_sets(two: str) -> 
     columns = {"premise": ["p", "q"], "hypothesis": ["a", "b"], "label": [0, 1]}
     numbered = read_nli(parquet(columns, names=[two, "entailment"]), name="rte.parquet")
     assert [pair.label for pair in numbered.pairs] == ["not_entailment", "entailment"]
+
+
+@pytest.mark.parametrize("two", ["UNKNOWN", "NotMentioned"])
+def test_a_second_class_that_is_not_known_is_refused(two: str) -> None:
+    rows = [snli("entailment", "p", "a"), snli(two, "p", "b")]
+    with pytest.raises(FormatError, match=two):
+        read_nli("\n".join(rows).encode())
+
+
+def test_two_numbers_without_names_are_refused() -> None:
+    columns = {"premise": ["p", "q"], "hypothesis": ["a", "b"], "label": [0, 1]}
+    with pytest.raises(FormatError, match="0 and 1"):
+        read_nli(parquet(columns), name="x.parquet")
 
 
 def test_official_text_takes_quotation_marks_as_they_are() -> None:

@@ -45,7 +45,7 @@ _LABEL: Mapping[Label, re.Pattern[str]] = {
     "entailment": re.compile("e|entail(s|ed|ment)?"),
     "neutral": re.compile("n|neutral"),
     "contradiction": re.compile("c|contradict(s|ed|ion|ory)?"),
-    NOT_ENTAILMENT: re.compile("no[nt][-_ ]?entail(s|ed|ment)?"),
+    NOT_ENTAILMENT: re.compile("(no[nt]?|does not)[-_ ]?entail(s|ed|ment)?"),
 }
 """Spellings of data sets and models, in lower case; ANLI has the first letters."""
 
@@ -62,6 +62,8 @@ _RELATIONS: Mapping[str, Label] = {
     "neutral": "neutral",
     "contradicts": "contradiction",
 }
+_NO_LABEL = frozenset({"-", "-1", "", "null", "hidden"})
+"""Marks of pairs without a label."""
 _DEV_SPLITS = frozenset({"dev", "trial", "val", "valid", "validation"})
 
 
@@ -168,6 +170,8 @@ def read_nli(
             "split out, or name the file of that split"
         )
     order = table.label_names or (LABELS if numbered or table.unit == "row" else ())
+    is_guessed = table.unit == "row" and not (table.label_names or numbered)
+    numbers: set[str] = set()
     other: Counter[str] = Counter()
     splits: dict[str, None] = {}
     empty = 0
@@ -184,6 +188,8 @@ def read_nli(
         value = row[columns["label"]]
         text = "null" if value is None else str(value).strip()
         label = _label(text, order)
+        if text.isdecimal():
+            numbers.add(text)
         if label is None:
             other[shorten(text, 40)] += 1
             return None
@@ -204,6 +210,19 @@ def read_nli(
         first = f"; the first unreadable row: {problems[0]}" if problems else ""
         raise FormatError(
             f"expected at least one pair of {', '.join(_LABEL)}, found {reading}{labels}{first}",
+            source=file_name,
+        )
+    rest = [label for label in other if label not in _NO_LABEL]
+    if rest and len({pair.label for pair in pairs}) == 1:
+        raise FormatError(
+            f"expected labels such as {', '.join(_LABEL)}, found {', '.join(map(repr, rest[:5]))} next to "
+            f"{pairs[0].label}; rename them, or there is one class",
+            source=file_name,
+        )
+    if is_guessed and numbers and numbers <= {"0", "1"}:
+        raise FormatError(
+            "expected names of two labels, found 0 and 1, whose meaning data sets differ in; write "
+            f"entailment and {NOT_ENTAILMENT}",
             source=file_name,
         )
     return reading
