@@ -89,6 +89,12 @@ def encode(
         int | None, typer.Option(min=1, help="Workers of the cluster; default: all.", metavar="N")
     ] = None,
     device: Device = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding of the corpus: cp1252, cp932 (Shift-JIS) ...")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the corpus that holds the texts.")
+    ] = None,
 ) -> Report:
     """Encode the premises of a corpus that a vector store lacks.
 
@@ -100,9 +106,9 @@ def encode(
 
     name = encoder or active_or_packaged("retriever")
     with progress_bar() as progress:
-        premises = read_corpus(corpus, skip_too_long=True, progress=progress).corpus
+        reading = read_corpus(corpus, column=column, encoding=encoding, skip_too_long=True, progress=progress)
         done = encode_corpus(
-            premises, name, store=out, engine=engine, workers=workers, device=device, progress=progress
+            reading.corpus, name, store=out, engine=engine, workers=workers, device=device, progress=progress
         )
     rate = done.encoded / done.seconds
     return Report(
@@ -113,7 +119,8 @@ def encode(
             "encoded": done.encoded,
             "seconds": done.seconds,
         },
-        text=f"encoded {done.encoded:,} of {done.premises:,} premises into {done.folder} ({rate:,.0f}/s)",
+        text=f"{reading}\nencoded {done.encoded:,} of {done.premises:,} premises into {done.folder} "
+        f"({rate:,.0f}/s)",
     )
 
 

@@ -59,7 +59,8 @@ def premises(
     from entail.statistics.paired import SAMPLES, SEED
     from entail.statistics.ranking import LEVEL
 
-    candidates = read_corpus(corpus, column=column, encoding=encoding).corpus
+    reading = read_corpus(corpus, column=column, encoding=encoding)
+    candidates = reading.corpus
     gold = list(read_trees(trees))[:limit]
     with progress_bar() as progress:
         names = retriever or ["minilm"]
@@ -86,7 +87,7 @@ def premises(
         }
     if further:
         report |= {"comparison": {"level": LEVEL, "samples": SAMPLES, "seed": SEED}, "others": further}
-    report["measured"] = rows
+    report |= {"reading": str(reading), "measured": rows}
     if analysis is not None:
         report["bias"] = analysis
     further_measures = evaluations[0].figures()["paper"].keys() - {"MAP", "NDCG", "MRR", "Hit@10", "Hit@50"}

@@ -68,6 +68,8 @@ MOST_BYTES = MAX_CORPUS_MB * 1_000_000
 _REMEDY = ", or choose its encoding, such as cp1252 or cp932 (Shift-JIS)"
 _OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{1,7}")
 """Suffix that names a format, unlike the number of a version."""
+_OTHER_FORMAT = re.compile(r'\{\s*"|\[\s*["{]|<(!doctype|\?xml|html|doc)\b', re.IGNORECASE)
+"""Beginning of an object or list of JSON, and of a page or a collection of TREC."""
 _SAMPLE_LINES = 50
 """Lines by which a list of premises is told from a table."""
 _SAMPLE_ROWS = 10_000
@@ -336,7 +338,16 @@ def _detect(
 
 
 def _check_list(text: str, file_name: str) -> None:
-    """Refuse rows of tokens or of a table, such as CoNLL-U, which would become premises."""
+    """Refuse JSON, markup and rows of tokens or of a table, such as CoNLL-U, which would become premises."""
+    first = first_line(text).strip()
+    cells = [cell.strip().strip('"') for cell in first.split(guess_delimiter(first))]
+    is_header = len(cells) > 1 and _pick(cells, None, TEXT_COLUMNS) and " " not in "".join(cells)
+    if is_header or _OTHER_FORMAT.match(first):
+        raise FormatError(
+            f"expected one premise a line, found a table, JSON or markup, {shorten(first)!r}; call the file "
+            "by its format, such as .csv or .jsonl",
+            source=file_name,
+        )
     sample = [line for _, line in islice(text_lines(text), _SAMPLE_LINES) if not line.startswith("#")]
     cells = [line.count(TAB) + 1 for line in sample]
     if cells and min(cells) >= 2 and len(set(cells)) == 1:

@@ -146,7 +146,8 @@ def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:
     except UnknownEncoderError as error:
         raise RetrievalError(
             f"no retriever is called {name!r}; known are: {', '.join(retriever_names())}, any folder "
-            "under models/ and any model on the Hugging Face Hub as organisation/model"
+            "under models/ and any model on the Hugging Face Hub as organisation/model, or as model@main "
+            "without organisation"
         ) from error
 
 

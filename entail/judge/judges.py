@@ -162,7 +162,8 @@ def _load_stock(model: str | Path, device: str | None) -> tuple[str, str, tuple[
     except UnknownEncoderError as error:
         raise UnknownEncoderError(
             f"no judge of entailment is called {str(model)!r}; train one (entail train judge), or give "
-            "the Hub id of a cross-encoder of NLI such as cross-encoder/nli-MiniLM2-L6-H768"
+            "the Hub id of a cross-encoder of NLI such as cross-encoder/nli-MiniLM2-L6-H768, or "
+            "roberta-large-mnli@main without organisation"
         ) from error
     try:
         from sentence_transformers import CrossEncoder as StockEncoder
