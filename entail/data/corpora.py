@@ -39,7 +39,7 @@ from entail.data.tables import (
     sample_texts,
     sentence,
 )
-from entail.data.text import clean_premise, fold
+from entail.data.text import clean_premise, similarity_key
 from entail.errors import CorpusError, FormatError
 from entail.progress import ProgressCallback
 from entail.settings import MAX_CORPUS_MB, load_settings
@@ -259,7 +259,7 @@ class _Distinct:
         premises, positions = Premises.of(self._block), []
         for at, (number, premise) in enumerate(zip(premises.numbers.tolist(), self._block, strict=True)):
             is_new = number not in self._numbers
-            first = self._first.setdefault(hash(_similarity_key(premise.text)), number)
+            first = self._first.setdefault(hash(similarity_key(premise.text)), number)
             is_similar = is_new and first != number
             self.similar += is_similar
             if is_new and not (is_similar and self._merges):
@@ -267,10 +267,6 @@ class _Distinct:
                 positions.append(at)
         self._parts.append(premises.take(np.array(positions, dtype=np.int64)))
         self._block = []
-
-
-def _similarity_key(text: str) -> str:
-    return " ".join(fold(text).casefold().rstrip(" .").split())
 
 
 def sample_columns(

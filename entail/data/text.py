@@ -133,3 +133,12 @@ def count_of(number: int, noun: str) -> str:
     ('1 premise', '2,000 premises')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def similarity_key(text: str) -> str:
+    """Return what texts have in common that differ only in case, white space or the full stop.
+
+    >>> similarity_key("Ice is  cold.") == similarity_key("ice is cold")
+    True
+    """
+    return " ".join(fold(text).casefold().rstrip(" .").split())

@@ -197,6 +197,17 @@ def test_the_browser_remembers_who_one_is_and_a_half_typed_claim_until_it_is_sta
     expect(field).to_have_value("")
 
 
+def test_back_leads_from_a_tree_that_was_only_looked_at_to_the_list(page: Page, url: str) -> None:
+    begin_tree(page, url)
+    page.goto(f"{url}/Trees")
+    page.get_by_role("button", name=re.compile(rf"Open.*{CLAIM}")).first.click()
+    expect(rows(page)).to_have_count(10)
+    page.wait_for_timeout(2500)  # a visitor looks
+    page.go_back()
+    expect(page.get_by_role("heading", name="Trees", exact=True)).to_be_visible()
+    expect(page).to_have_url(f"{url}/Trees")
+
+
 @pytest.mark.parametrize(("path", "title"), [("", "Home"), ("Trees", "Trees")])
 def test_a_deep_link_works_first_thing_and_so_does_the_first_click(
     page: Page, url: str, path: str, title: str

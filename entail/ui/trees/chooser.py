@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from entail.data.text import count_of, fold
+from entail.data.text import count_of, similarity_key
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeSummary
 from entail.ui.components.elements import pick_view, show_errors, toast_errors
@@ -33,6 +33,9 @@ from entail.ui.shared.text import ago, label, spoken
 
 _CLAIM, _QUESTION = WAYS = ("A claim", "A question")
 """Sources of a hypothesis."""
+
+ADDRESSED = "tree_addressed"
+"""Key of the session: when the app has last put a tree into the address, by `time.monotonic`."""
 
 _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 """Seconds for which a start waits for the author's name, and for which a new tree is opened again."""
@@ -136,14 +139,15 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             if not text.strip():
                 st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
                 return
-            claim = fold(text).casefold()
-            own = (tree for tree in trees if not tree.example)
-            twin = next((tree for tree in own if fold(tree.hypothesis).casefold() == claim), None)
+            claim, own = similarity_key(text), (tree for tree in trees if not tree.example)
+            twin = next((tree for tree in own if similarity_key(tree.hypothesis) == claim), None)
             if twin is not None and request.twin != twin.id:
                 request.twin = twin.id
+                who = (
+                    "You work" if twin.changed_by == author else f"{label(shown_name(twin.changed_by))} works"
+                )
                 st.info(
-                    f"{label(shown_name(twin.changed_by))} works on a tree of this claim already. "
-                    "Press Start again to begin another one.",
+                    f"{who} on a tree of this claim already. Press Start again to begin another one.",
                     icon=":material/account_tree:",
                 )
                 parameters = {"tree": twin.id}
@@ -161,6 +165,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
 def show_tree(tree_id: str) -> None:
     """Open the authoring screen of a tree."""
     st.session_state["tree"] = tree_id
+    st.session_state[ADDRESSED] = time.monotonic()
     _recently_archived().clear()
     st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
 
