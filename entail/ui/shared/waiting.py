@@ -40,15 +40,18 @@ def draw_progress(
         waiting: Text before the first report of progress.
         key: Key of the retry button, where several tasks of a page can fail at once.
         until: Returns something true if the page must run again before the task is done.
-        can_cancel: Whether to draw a button that cancels the task.
+        can_cancel: Whether to draw a button that cancels the task, once that has begun.
     """
-    if task.error is not None:
-        st.error(label(str(task.error)))
-        st.button("Try again", icon=":material/refresh:", key=key, on_click=task.cancelled.clear)
+    if task.error is None:
+        _poll(task, waiting, until, f"cancel-{key}" if can_cancel else None)
+        return
+    if task.cancelled.is_set():
+        st.info("Cancelled.", icon=":material/cancel:")
     else:
-        _poll(task, waiting, until)
-        if can_cancel:
-            st.button("Cancel", icon=":material/close:", key=f"cancel-{key}", on_click=task.cancelled.set)
+        st.error(label(str(task.error)))
+    st.button("Try again", icon=":material/refresh:", key=key, on_click=task.cancelled.clear)
+    if until is not bool:
+        _await(until)
 
 
 def start_task(
@@ -82,11 +85,19 @@ def draw_result(
 
 
 @st.fragment(run_every=0.4)
-def _poll(task: Task[Any], waiting: str, until: Callable[[], object]) -> None:
+def _poll(task: Task[Any], waiting: str, until: Callable[[], object], cancel_key: str | None) -> None:
     if task.done.is_set() or until():
         st.rerun()
     progress = task.progress
     if progress is None:
         st.progress(0.0, text=waiting)
-    else:
-        st.progress(progress.fraction, text=str(progress))
+        return
+    st.progress(progress.fraction, text=str(progress))
+    if cancel_key is not None:
+        st.button("Cancel", icon=":material/close:", key=cancel_key, on_click=task.cancelled.set)
+
+
+@st.fragment(run_every=0.4)
+def _await(until: Callable[[], object]) -> None:
+    if until():
+        st.rerun()

@@ -118,13 +118,12 @@ def draw_candidates(page: TreePage) -> None:
         st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
         return
     elif page.index is None or page.index is not page.building.value:  # it may be built by now
-        can_cancel = page.building.progress is not None and not page.is_locked
         is_waiting = page.index is None
         draw_progress(
             page.building,
             key="encoding",
             until=lambda: is_waiting and keyword_index(page.corpus, page.building),
-            can_cancel=can_cancel,
+            can_cancel=not page.is_locked,
         )
         if page.index is None:
             st.caption("You can edit the tree meanwhile, or choose another retriever.")
