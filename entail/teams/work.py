@@ -45,7 +45,7 @@ _pieces, _copies, _hypotheses, _projects = schema.pieces, schema.copies, schema.
 
 
 class Waiting(NamedTuple):
-    """Numbers of pieces that wait for someone, over all projects: to work on, and to review."""
+    """What waits for someone, over all projects: pieces to work on, and hypotheses to review."""
 
     work: int = 0
     review: int = 0
@@ -139,7 +139,7 @@ class Work:
             return {row.tree_id: row.state for row in connection.execute(query)}
 
     def waiting(self, *, actor: str) -> Waiting:
-        """Return how many pieces wait for an actor: their own ones, and as a reviewer those of others."""
+        """Return what waits for an actor: own pieces, and for a reviewer hypotheses with those of others."""
         assigned = sa.func.coalesce(is_person(_pieces.c.assignee, actor), sa.false())
         work = sa.or_(
             (_pieces.c.annotator == actor) & _pieces.c.state.in_(WRITABLE),
@@ -153,7 +153,10 @@ class Work:
         )
         is_own = is_member(_projects.c.id, actor) if is_signed_in(actor) else sa.true()
         active = _projects.c.archived_at.is_(None) & is_own
-        query = sa.select(*(sa.func.count(sa.case((rows, 1))) for rows in (work, review)))
+        hypothesis = _pieces.c.project_id + sa.cast(_pieces.c.number, sa.String)
+        query = sa.select(
+            sa.func.count(sa.case((work, 1))), sa.func.count(sa.distinct(sa.case((review, hypothesis))))
+        )
         query = query.select_from(_pieces.join(_projects, _projects.c.id == _pieces.c.project_id))
         with self._database.reading() as connection:
             return Waiting._make(connection.execute(query.where(active, _pieces.c.copy > 0)).one())

@@ -226,6 +226,16 @@ def test_the_last_copy_stays_and_a_drop_is_undone_while_the_others_are_hidden(te
     assert [tree.annotator for tree in team.work.pieces(project.id, actor="Bob")].count("Ann") == 1
 
 
+def test_copies_of_a_hypothesis_are_one_to_review(team_of_both: Team) -> None:
+    team = team_of_both
+    members: dict[str, Role] = {"Ann": "annotator", "Bob": "annotator"}
+    project = team.start("ice floats", "bees fly", members=members, overlap=2)
+    for name in members:
+        for _ in range(2):
+            team.work.move(team.next(project, name).id, "submit", actor=name)
+    assert team.work.waiting(actor="Olga").review == 2
+
+
 def test_what_waits_is_counted(team_of_both: Team) -> None:
     team = team_of_both
     members: dict[str, Role] = {"Ann": "annotator", "Bob": "annotator", "Rita": "reviewer"}
