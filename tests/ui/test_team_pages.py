@@ -239,9 +239,12 @@ def test_a_piece_is_built_over_the_corpus_version_of_its_project(shared: Workspa
         assert (page.corpus_version, len(page.corpus)) == (version, version)
 
 
-def test_the_example_fills_all_three_pages(app: AppTest, shared: Workspace) -> None:
-    page = opened(by(app), "Work")
-    page = named(page.button, "Try an example").click().run()
+@pytest.mark.parametrize("start", ["Work", "Review", "Agreement"])
+def test_the_example_fills_all_three_pages(app: AppTest, shared: Workspace, start: str) -> None:
+    page = named(opened(app, start).button, "Try an example").click().run()
+    assert page.text_input, "who has no name yet is asked for it"
+    assert not shared.projects.projects("")
+    named(opened(by(app), start).button, "Try an example").click().run()
     (project,) = shared.projects.projects("Ada")
     report = measure_agreement(shared.database, shared.log, project.id, actor="Ada")
     assert report.trees["clades"].hypotheses == len(report.hypotheses) == HYPOTHESES - 1

@@ -67,14 +67,30 @@ def draw_begin(shared: Workspace, author: str | None, *, primary: bool) -> None:
                 on_click=_show_form,
                 args=(True,),
             )
-            if primary and author is not None and st.button("Try an example", icon=":material/school:"):
-                with show_errors(), st.spinner("Two annotators build seven trees …"):
-                    project = create_example(shared.database, shared.log, owner=author)
-                    st.session_state[_KEY] = st.query_params[_KEY] = project.id
-                    st.rerun()
+            if primary:
+                draw_example(shared, author)
         return
     with st.container(border=True, key="begin"):
         _draw_form(shared, author)
+
+
+def draw_example(shared: Workspace, author: str | None) -> None:
+    """Draw the button that makes a project with the trees of two annotators, under the author's name."""
+    if shared.database.read_only or not st.button("Try an example", icon=":material/school:"):
+        return
+    if author is None:
+        ask_name("example")
+        return
+    with show_errors(), st.spinner("Two annotators build seven trees …"):
+        project = create_example(shared.database, shared.log, owner=author)
+        st.session_state[_KEY] = st.query_params[_KEY] = project.id
+        st.rerun()
+
+
+def draw_no_project(shared: Workspace, author: str | None) -> None:
+    """Draw where a project begins, and the button of the example, on the pages that need one."""
+    st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
+    draw_example(shared, author)
 
 
 def _show_form(shown: bool) -> None:

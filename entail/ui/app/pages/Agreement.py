@@ -12,7 +12,7 @@ from entail.ui.agreement.figures import (
     draw_time,
 )
 from entail.ui.frame.shell import page
-from entail.ui.work.projects import pick_project
+from entail.ui.work.projects import draw_no_project, pick_project
 
 with page("Agreement", "How far the annotators of a hypothesis agree, and where they differ.") as (
     shared,
@@ -20,7 +20,7 @@ with page("Agreement", "How far the annotators of a hypothesis agree, and where 
 ):
     project = pick_project(shared)
     if project is None:
-        st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
+        draw_no_project(shared, author)
         st.stop()
     if not allowed(shared.database, shared.viewer, "oversee", project.id).allowed:
         st.info("Agreement is for the reviewers and owners of a project.", icon=":material/lock:")

@@ -7,12 +7,12 @@ from entail.ui.frame.shell import page
 from entail.ui.review.curation import compare, draw_begin, draw_curation
 from entail.ui.review.queue import draw_copies, pick_hypothesis
 from entail.ui.shared.text import label
-from entail.ui.work.projects import pick_project
+from entail.ui.work.projects import draw_no_project, pick_project
 
 with page("Review", "Compare the copies of a hypothesis, and agree on one tree.") as (shared, author):
     project = pick_project(shared)
     if project is None:
-        st.info("No project yet. Begin one on the Work page.", icon=":material/groups:")
+        draw_no_project(shared, author)
         st.stop()
     if author is None:
         ask_name("review")
