@@ -12,6 +12,9 @@ from entail.index.gaussian import Direction, GaussianIndex
 from entail.index.protocol import Hits, PremiseIndex
 from entail.runtime.batching import Batcher, current_call
 
+SEARCHES = "search by "
+"""Beginning of the name of the batches of an index."""
+
 
 class Depth(NamedTuple):
     """Options of a search that queries of one batch share."""
@@ -38,5 +41,5 @@ def search_together(index: PremiseIndex, queries: Sequence[str], depth: Depth) -
         ServingError: If too many queries wait, or the request is cancelled or past its deadline.
     """
     with _lock:
-        batcher = _batchers.setdefault(index, Batcher(f"search by {index.name}"))
+        batcher = _batchers.setdefault(index, Batcher(f"{SEARCHES}{index.name}"))
     return current_call.get().result(batcher.submit(queries, depth, partial(search_now, index)))

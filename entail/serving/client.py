@@ -150,9 +150,8 @@ class Client:
         except httpx2.HTTPError as error:
             # Not chained: the client's errors hold the request with its token.
             kind = "timeout" if isinstance(error, httpx2.TimeoutException) else "unreachable"
-            text = (
-                f"expected an answer of {self._url}, found {type(error).__name__}; is `entail serve` there?"
-            )
+            outcome = "none in time" if kind == "timeout" else "no server"
+            text = f"expected an answer of {self._url}, found {outcome}; start `entail serve` there"
             raise ServingError(text, kind=kind, status=0) from None
         if response.is_success:
             return response

@@ -83,6 +83,7 @@ def test_traffic_by_endpoint_and_encoder(api: target.Target, monkeypatch: pytest
     app = app.run()
     after = metrics(app)
     assert (after["Requests"], after["Refused"], after["Errors"]) == ("3", "1", "0")
+    assert after["p50"] != after["p99"] == "too few"
     endpoints, encoders = tables(app)
     assert {row["endpoint"]: row["requests"] for row in endpoints}["/encode"] == "2"
     assert {row["encoder"]: row["texts of requests"] for row in encoders}["tiny"] == "7"  # with the premises

@@ -251,7 +251,7 @@ def _draw_promote(
         else ""
     )
     replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    st.markdown(f"**{label(model_label(name))}** {ROLES[now.role].task}{target}{replaced}.")
+    st.markdown(f"Once promoted, **{label(model_label(name))}** {ROLES[now.role].task}{target}{replaced}.")
     anyway, refused = False, False
     try:
         require_no_worse(name, revision, now, comparison)

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.operations.storage import in_words
+from entail.runtime.searches import SEARCHES
 from entail.serving.history import Sample, Traffic, split_traffic
 from entail.ui.components.elements import draw_error, draw_table, pick_view
 from entail.ui.serving.target import Target, draw_api_off
@@ -24,7 +25,9 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 _REQUESTS, _SECONDS, _BATCH = "entail_requests_total", "entail_request_seconds", "entail_batch_texts"
 _HELP = {
-    "p50": "Half of the requests were answered within this time.",
+    "p50": "About half of the requests were answered within this time, which is estimated from counts.",
+    "p95": "Needs 20 requests.",
+    "p99": "Needs 100 requests.",
     "refused": "Status 4xx: the request could not be answered as it was.",
     "errors": "Status 5xx: the server failed, or was not ready.",
 }
@@ -74,12 +77,16 @@ def _describe_requests(traffic: Traffic, **labels: str) -> dict[str, str]:
     by_status: Counter[str] = Counter()
     for key, count in traffic.increase(_REQUESTS, **labels).items():
         by_status[dict(key)["status"][0]] += round(count)
-    latencies = {name: traffic.quantile(_SECONDS, share, **labels) for name, share in QUANTILES.items()}
+    count = by_status.total()
+    latencies = {
+        name: traffic.quantile(_SECONDS, share, **labels) if count * (1 - share) >= 1 else None
+        for name, share in QUANTILES.items()
+    }
     return {
-        "requests": f"{by_status.total():,}",
-        "per second": f"{by_status.total() / max(traffic.seconds, 1.0):.2f}",
+        "requests": f"{count:,}",
+        "per second": f"{count / max(traffic.seconds, 1.0):.2f}",
         **{
-            name: "none" if seconds is None else f"{1000 * seconds:,.0f} ms"
+            name: "too few" if seconds is None else f"{1000 * seconds:,.0f} ms"
             for name, seconds in latencies.items()
         },
         "refused": f"{by_status['4']:,}",
@@ -161,13 +168,19 @@ def _describe_batches(traffic: Traffic, encoder: str) -> dict[str, str]:
     batches = traffic.count(f"{_BATCH}_count", encoder=encoder, source="api")
     texts, pages = (traffic.count(f"{_BATCH}_sum", encoder=encoder, source=name) for name in ("api", "pages"))
     return {
-        "encoder": model_label(encoder),
+        "encoder": _name_of(encoder),
         "texts of requests": f"{texts:,.0f}",
         "batches": f"{batches:,.0f}",
         "texts a batch": f"{texts / batches:.1f}" if batches else "none",
         "waiting texts": f"{_sum(traffic.last, 'entail_queue_texts', encoder=encoder):,.0f}",
         "texts of pages and indexes": f"{pages:,.0f}",
     }
+
+
+def _name_of(batcher: str) -> str:
+    """Return the name of an encoder, or of the searches of an index, which are batched, too."""
+    begin, searches, index = batcher.rpartition(SEARCHES)
+    return f"Search by {model_label(index)}" if searches and not begin else model_label(batcher)
 
 
 def _sum(sample: Sample, name: str, **labels: str) -> float:
