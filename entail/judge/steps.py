@@ -6,6 +6,9 @@ learnt from steps of trees,
 .. math:: P = \max_{S \subseteq \text{premises}, |S| \ge 2} \sigma(w \cdot f(S) + b)
 
 so that a premise off the topic changes nothing. Premises outside the best subset add nothing to the step.
+
+The model has learnt from steps of two premises or more, so it values a single premise low, even one that says
+the conclusion again: of one that has all of its words the check cannot tell.
 """
 
 from __future__ import annotations
@@ -144,8 +147,10 @@ class StepVerifier:
             best = int(own.argmax())
             idle = tuple(sorted(set(range(len(premises))) - set(subsets[best])))
             probability = float(own[best])
-            missing = missing_words(premises, conclusion)
-            verdicts.append(StepVerdict(probability, self.form.state(probability), missing, idle))
+            missing, state = missing_words(premises, conclusion), self.form.state(probability)
+            if len(premises) == 1 and not missing and state == "not yet":
+                state = "cannot tell"
+            verdicts.append(StepVerdict(probability, state, missing, idle))
         return verdicts
 
     def _values(self, steps: Sequence[Step]) -> Values:

@@ -251,6 +251,11 @@ def test_the_verdict_names_what_is_missing_and_what_adds_nothing(tiny_home: Path
     assert (holds.idle, holds.missing, fails.missing) == ((), (), ("melts", "heat"))
     assert (same.probability, same.idle) == (holds.probability, (2,))
     assert fails.probability < 0.5 < holds.probability
+    (again,) = verifier.check([(["in the heat, snow melts"], whole[1])])
+    form = replace(form, bias=-20.0)
+    path.write_text(json.dumps({**record, "steps": form.to_json()}), encoding="utf-8")
+    (low,) = StepVerifier("mine").check([(["in the heat, snow melts"], whole[1])])
+    assert (low.missing, low.state, low.probability < again.probability) == ((), "cannot tell", True)
     assert verifier.check([]) == []
 
 
