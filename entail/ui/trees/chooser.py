@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +35,11 @@ from entail.ui.shared.text import ago, label, spoken
 _CLAIM, _QUESTION = WAYS = ("A claim", "A question")
 """Sources of a hypothesis."""
 
-ADDRESSED = "tree_addressed"
-"""Key of the session: when the app has last put a tree into the address, by `time.monotonic`."""
+_RUNS, _ADDRESSED = "tree_runs", "tree_addressed"
+"""Keys of the session: runs with a tree in the address, and when the app put it there last."""
+
+_SETTLING = 2.0
+"""Seconds within which the browser learns that the app has put a tree into the address."""
 
 _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 """Seconds for which a start waits for the author's name, and for which a new tree is opened again."""
@@ -143,11 +147,11 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             twin = next((tree for tree in own if similarity_key(tree.hypothesis) == claim), None)
             if twin is not None and request.twin != twin.id:
                 request.twin = twin.id
-                who = (
+                subject = (
                     "You work" if twin.changed_by == author else f"{label(shown_name(twin.changed_by))} works"
                 )
                 st.info(
-                    f"{who} on a tree of this claim already. Press Start again to begin another one.",
+                    f"{subject} on a tree of this claim already. Press Start again to begin another one.",
                     icon=":material/account_tree:",
                 )
                 parameters = {"tree": twin.id}
@@ -165,9 +169,28 @@ def draw_start(shared: Workspace, author: str | None) -> None:
 def show_tree(tree_id: str) -> None:
     """Open the authoring screen of a tree."""
     st.session_state["tree"] = tree_id
-    st.session_state[ADDRESSED] = time.monotonic()
+    st.session_state[_ADDRESSED] = time.monotonic()
     _recently_archived().clear()
     st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
+
+
+def comes_back(tree_id: str | None) -> bool:
+    """Return whether the browser's own Back took the tree out of the address.
+
+    Of one that this app has just put there the browser may know nothing yet: it does when it has sent it back
+    twice, or after a while.
+    """
+    runs = st.session_state.get(_RUNS, 0)
+    st.session_state[_RUNS] = runs + 1 if tree_id else 0
+    is_settled = runs > 1 or time.monotonic() - st.session_state.get(_ADDRESSED, math.inf) > _SETTLING
+    return tree_id is None and is_settled and "view" in st.session_state
+
+
+def address(tree_id: str) -> None:
+    """Put a tree that is open into the address."""
+    if "tree" not in st.query_params:
+        st.session_state[_ADDRESSED] = time.monotonic()
+    st.session_state["tree"] = st.query_params["tree"] = tree_id
 
 
 def leave_tree() -> None:

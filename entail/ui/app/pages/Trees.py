@@ -1,8 +1,5 @@
 """Trees: the authoring screen, with candidates on the left and the tree on the right."""
 
-import math
-import time
-
 import streamlit as st
 
 from entail.errors import DamagedTreeError, UnknownTreeError
@@ -15,7 +12,7 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
 from entail.ui.trees.candidates import draw_candidates, draw_order
-from entail.ui.trees.chooser import ADDRESSED, draw_chooser, leave_tree, start_request
+from entail.ui.trees.chooser import address, comes_back, draw_chooser, leave_tree, start_request
 from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
@@ -30,17 +27,9 @@ from entail.ui.trees.views import (
 )
 from entail.ui.work.piece_bar import draw_piece
 
-SETTLING = 2.0
-"""Seconds within which the browser learns that the app has put a tree into the address."""
-
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree")
-    # The browser's own Back took the tree out of the address. Of one that this app has just put there, the
-    # browser may know nothing yet: it knows when it has sent it back twice, or after a while.
-    runs = st.session_state.get("tree_runs", 0)
-    st.session_state["tree_runs"] = runs + 1 if tree_id else 0
-    is_settled = runs > 1 or time.monotonic() - st.session_state.get(ADDRESSED, math.inf) > SETTLING
-    came_back = tree_id is None and is_settled and "view" in st.session_state
+    came_back = comes_back(tree_id)
     if tree_id is None and not came_back and not asks_to_start():
         tree_id = st.session_state.get("tree")
     if tree_id is None:
@@ -57,9 +46,7 @@ with framed("Trees") as (shared, author):
         st.error(label(str(error), longest=longest), icon=":material/error:")
         draw_chooser(shared, author)
         st.stop()
-    if "tree" not in st.query_params:
-        st.session_state[ADDRESSED] = time.monotonic()
-    st.session_state["tree"] = st.query_params["tree"] = tree_id
+    address(tree_id)
     if (linked := st.query_params.pop("node", None)) in page.tree.nodes:  # the place of a comment
         page.screen.select(str(linked))
     page = start_page(page)
