@@ -336,8 +336,8 @@ def _detect(
 def _check_list(text: str, file_name: str) -> None:
     """Refuse JSON, markup and rows of tokens or of a table, such as CoNLL-U, which would become premises."""
     first = first_line(text).strip()
-    cells = [cell.strip().strip('"') for cell in first.split(guess_delimiter(first))]
-    is_header = len(cells) > 1 and _pick(cells, None, TEXT_COLUMNS) and " " not in "".join(cells)
+    names = [cell.strip().strip('"') for cell in first.split(guess_delimiter(first))]
+    is_header = len(names) > 1 and _pick(names, None, TEXT_COLUMNS) and " " not in "".join(names)
     if is_header or _OTHER_FORMAT.match(first):
         raise FormatError(
             f"expected one premise a line, found a table, JSON or markup, {shorten(first)!r}; call the file "

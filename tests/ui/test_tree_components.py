@@ -115,7 +115,7 @@ def test_rows_are_depth_first_with_kind_text_author_and_marks() -> None:
     text = ["Hypothesis: the moon is cold", "  Intermediate conclusion: no light makes cold"]
     assert to_text(tree).splitlines()[:2] == text
     assert rows["n1.4"] == Line("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
-    assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
+    assert rows["n1.1"].caption == "Intermediate conclusion, by Ada"
     assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
 
 

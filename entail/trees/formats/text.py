@@ -101,5 +101,5 @@ def file_stem(claim: str) -> str:
 
 
 def caption_of(node: Node) -> str:
-    """Return kind, label and author of a node."""
-    return f"{NAMES[node.kind]} {node.label or node.id}, by {node.author}"
+    """Return kind, label if it has one, and author of a node."""
+    return f"{' '.join(filter(None, (NAMES[node.kind], node.label)))}, by {node.author}"

@@ -199,7 +199,9 @@ def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool
     key = f"{screen.tree_id}-{screen.selected}-{candidate.premise.key}-{page.corpus.hash[:8]}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
         st.button(
-            spoken(digit, f"{'Take out' if is_child else 'Accept'}: {candidate.premise.text}"),
+            spoken(
+                "" if is_child else digit, f"{'Take out' if is_child else 'Accept'}: {candidate.premise.text}"
+            ),
             icon=":material/undo:" if is_child else ":material/check:",
             key=f"{'withdraw' if is_child else 'accept'}-{key}",
             disabled=page.is_locked or (is_child and not page.may_withdraw(candidate)),

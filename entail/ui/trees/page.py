@@ -10,7 +10,7 @@ from functools import cached_property
 import streamlit as st
 
 from entail.data.records import Corpus
-from entail.errors import ConflictError, EntailError, TeamError
+from entail.errors import ConflictError, EntailError, TeamError, UndoError
 from entail.index.protocol import PremiseIndex
 from entail.runtime.tasks import Task
 from entail.teams.comments import Thread
@@ -320,6 +320,9 @@ class TreePage:
                 newest = log.history(tree_id)
                 screen.update(newest)
                 screen.recovery = restore_text(act, newest, base=base) or screen.recovery
+            return False
+        except UndoError as error:
+            screen.notice = ("stale", str(error))
             return False
         except EntailError as error:
             screen.notice = ("error", str(error))
