@@ -66,5 +66,5 @@ def test_ids_in_files() -> None:
 
 
 def test_labels_in_files() -> None:
-    pairs = f"premise\thypothesis\tlabel\na\tb\t{LONG}\nc\td\t0\n"
-    assert len(read_nli(pairs.encode(), name="pairs.tsv", numbered=True).pairs) == 1
+    pairs = f"premise\thypothesis\tlabel\na\tb\t{LONG}\nc\td\t0\ne\tf\t1\n"
+    assert len(read_nli(pairs.encode(), name="pairs.tsv", numbered=True).pairs) == 2
