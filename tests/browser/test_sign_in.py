@@ -136,7 +136,7 @@ def test_a_hypothesis_is_annotated_twice_compared_and_agreed(
     expect(page.get_by_test_id("stMetric").first).to_contain_text("Structure")
     page = olga.open("Review")
     sidebar = page.get_by_test_id("stSidebar")
-    expect(sidebar.get_by_role("link", name=re.compile("Review 2$"))).to_be_visible()
+    expect(sidebar.get_by_role("link", name=re.compile("Review 1$"))).to_be_visible()
     olga.click("begin_agreed")
     takes = page.locator('[class*="st-key-take-"] button')
     expect(takes).to_have_count(2)
