@@ -309,6 +309,7 @@ def passages(
     Passages are encoded in shards on disk, and an interrupted run resumes.
     """
     from entail.data.passages.files import unread_columns
+    from entail.data.passages.qrels import read_qrels
     from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
@@ -324,6 +325,8 @@ def passages(
         "pool": store.about,
         "unread_columns": list(unread_columns(questions, questions=True)),
     }
+    if qrels is not None:
+        data["judged_without_question"] = len(read_qrels(qrels).keys() - {row.id for row in judged})
     data["measured"] = result_rows(
         evaluation.revision,
         *(

@@ -157,10 +157,10 @@ def test_bias(run_json: Any, evaluate: list[str], tiny_home: Path) -> None:
             {
                 "pool.tsv": "docno\ttext\tlang\n7\tthe moon pulls the tide\ten\n",
                 "topics.csv": "qid,query,year\n3,the tide,1970\n",
-                "qrels": "3 0 7 1\n",
+                "qrels": "3 0 7 1\n4 0 7 1\n",
             },
             "--passages pool.tsv --questions topics.csv --qrels qrels",
-            {"R@1": 1, "unread_columns": ["year"]},
+            {"R@1": 1, "unread_columns": ["year"], "judged_without_question": 1},
         ),
         (
             {"pool.txt": 'Galileo\'s "Dialogue"\nthe sun', "qas.csv": 'Galileo who?\t"[""Galileo\'s""]"\n'},

@@ -189,7 +189,7 @@ def test_beir_folders(tmp_path: Path) -> None:
     written(tmp_path, "corpus.jsonl", "\n".join(map(json.dumps, corpus)))
     written(tmp_path, "queries.jsonl", "\n".join(map(json.dumps, queries)))
     (tmp_path / "qrels").mkdir()
-    written(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq9\td2\t1\n")
+    written(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n")
     assert list(read_passages(tmp_path)) == [Passage("d1", "Ice is cold.", "Ice"), Passage("d2", "Fire.")]
     judged = Question("q1", "what is cold", (), ("d1",), ignored="q1")
     assert list(read_questions(tmp_path)) == [judged]
@@ -198,6 +198,9 @@ def test_beir_folders(tmp_path: Path) -> None:
     assert [question.gold for question in read_questions(tmp_path, split="train")] == [("d2",)]
     with pytest.raises(FormatError, match=r"dev.tsv in qrels, found test, train"):
         list(read_questions(tmp_path, split="dev"))
+    written(tmp_path, "qrels/extra.jsonl", json.dumps({**row, "query-id": "q9"}))
+    with pytest.raises(FormatError, match="'q9'"):
+        list(read_questions(tmp_path, split="extra"))
     (tmp_path / "corpus.jsonl").unlink()
     with pytest.raises(FormatError, match=r"corpus\.jsonl"):
         list(read_passages(tmp_path))

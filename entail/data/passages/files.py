@@ -339,10 +339,18 @@ def _beir_questions(folder: Path, split: str) -> Iterator[Question]:
         raise FormatError(f"expected judgements {split}.tsv in qrels, found {splits}", source=str(folder))
     gold = read_qrels(qrels)
     file = _find_beir(folder, "queries.jsonl")
+    absent = set(gold)
     for line, row in json_lines(file):
         query = question_of(row, line, f"{file}, line {line}")
         if query.id in gold:
+            absent.discard(query.id)
             yield replace(query, gold=gold[query.id], ignored=query.id)
+    if absent:
+        raise FormatError(
+            f"expected a query for every judged id of {qrels.name}, found none for {len(absent):,}, such as "
+            f"{shorten(min(absent))!r}",
+            source=str(file),
+        )
 
 
 def _find_beir(folder: Path, name: str) -> Path:
