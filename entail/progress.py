@@ -11,7 +11,11 @@ from entail.cancellation import check_cancelled
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State of a long task: items done of a total, seconds so far, and words for both."""
+    """State of a long task: items done of a total, seconds so far, and words for both.
+
+    >>> str(Progress(1_500_000, 3_000_000, 1.0, "reading", "bytes"))
+    'reading: 1.5 of 3.0 MB, 1.5 MB/s, 0:01 left'
+    """
 
     done: int
     total: int
@@ -36,8 +40,10 @@ class Progress:
 
     def __str__(self) -> str:
         left = self.seconds_left
-        tail = f", {self.rate:,.0f} {self.unit}/s, {_clock(left)} left" if left is not None else ""
-        return f"{self.what}: {self.done:,} of {self.total:,} {self.unit}{tail}"
+        scale, unit, digits = (1e6, "MB", 1) if self.unit == "bytes" else (1, self.unit, 0)
+        tail = f", {self.rate / scale:,.{digits}f} {unit}/s, {_clock(left)} left" if left is not None else ""
+        done, total = (f"{number / scale:,.{digits}f}" for number in (self.done, self.total))
+        return f"{self.what}: {done} of {total} {unit}{tail}"
 
 
 ProgressCallback = Callable[[Progress], None]

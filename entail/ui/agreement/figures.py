@@ -77,7 +77,10 @@ def draw_pairs(report: ProjectAgreement) -> None:
     percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
     number = st.column_config.NumberColumn(format="%.2f")
     draw_table(
-        pd.DataFrame(rows), key="pairs", column_config={"same structure": percent, "Cohen's kappa": number}
+        pd.DataFrame(rows),
+        placeholder="not defined",
+        key="pairs",
+        column_config={"same structure": percent, "Cohen's kappa": number},
     )
 
 

@@ -16,6 +16,7 @@ import streamlit as st
 from entail.aeenc.source import TreeSource
 from entail.data.bundled import SAMPLE_NAME, sample_dir
 from entail.data.corpora import corpus_name
+from entail.data.text import count_of
 from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.settings import load_settings
@@ -156,8 +157,8 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
         )
         return None
     st.caption(
-        f"{count.accepted:,} accepted and {count.rejected:,} rejected premises of {count.nodes:,} nodes. The "
-        "job keeps a copy."
+        f"{count.accepted:,} accepted and {count.rejected:,} rejected premises of "
+        f"{count_of(count.nodes, 'sentence')}. The job keeps a copy."
     )
     if missing := describe_missing(count):
         st.warning(f"Too few decisions for good results. {missing}", icon=":material/hourglass_empty:")

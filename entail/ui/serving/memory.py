@@ -65,7 +65,12 @@ def _draw_residents(target: Target) -> None:
         draw_error(target.history.error)
     rows = _describe_residents(Traffic(samples[0], samples[-1]), target) if samples else []
     if rows:
-        draw_table(pd.DataFrame(rows), placeholder="", key="serving_memory")
+        draw_table(
+            pd.DataFrame(rows),
+            placeholder="",
+            key="serving_memory",
+            column_config={"corpus": st.column_config.TextColumn(width="medium")},
+        )
         processes = samples[-1].select("entail_process_bytes").values()
         st.caption(
             f"Processes: {len(processes)}, with {in_words(int(sum(processes)))} of memory. A base that "
@@ -130,7 +135,7 @@ def _draw_actions(shared: Workspace) -> None:
             "Unload",
             icon=":material/eject:",
             key="serving_release_button",
-            on_click=model_cache().release,
+            on_click=_unload,
             args=(name,),
             disabled=name is None,
             help="Frees it with its indexes. The next request loads it again.",
@@ -146,7 +151,8 @@ def _draw_actions(shared: Workspace) -> None:
         disabled=len(devices) < 2,
         help="Until the app restarts, also for trainings; ENTAIL_DEVICE sets it for good.",
     )
-    draw_result(LOADING, st.session_state.get(_SLOT), str, waiting="Loading …", slot=_SLOT)
+    if loaded := draw_result(LOADING, st.session_state.get(_SLOT), str, waiting="Loading …", slot=_SLOT):
+        st.caption(f"{model_label(loaded)} is loaded and warm.")
 
 
 def _list_loadable(shared: Workspace) -> dict[str, tuple[str, str, str]]:
@@ -166,6 +172,12 @@ def _load(shared: Workspace, kind: str, name: str, detail: str) -> str:
     else:
         load(kind, name, detail)
     return name
+
+
+def _unload(name: str) -> None:
+    model_cache().release(name)
+    st.session_state.pop(_SLOT, None)
+    st.toast(f"{model_label(name)} is unloaded.", icon=":material/eject:")
 
 
 def _change_device() -> None:
