@@ -100,3 +100,15 @@ def test_a_name_counts_although_no_callback_ran_until_its_author_leaves(
     assert stored == ["Ada"], "in the same run, before a reload"
     app.button(key="leave").click().run()
     assert app.text[0].value == "nobody"
+
+
+def test_a_long_sentence_is_there_whole() -> None:
+    def sentence() -> None:
+        from entail.ui.components.elements import draw_sentence
+
+        draw_sentence("snow is cold " * 200, level=1)
+        draw_sentence("snow is cold", level=1)
+
+    long, short = AppTest.from_function(sentence).run().markdown
+    assert len(long.value) < 700 < 2_000 < len(long.proto.help)
+    assert (short.value, short.proto.help) == ("# snow is cold", "")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _Option = TypeVar("_Option")
 _Interval: TypeAlias = tuple[float, float] | None
 
+_TITLE = 600
+"""Characters of a sentence that a heading shows."""
+
 
 def draw_error(error: Exception) -> None:
     """Draw an error of the library; one of the Hub with its reason."""
@@ -58,6 +61,13 @@ def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) 
     """
     defaults: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
     return cast(_Option, st.segmented_control(title, options, key=key, **{**defaults, **more}))
+
+
+def draw_sentence(text: str, *, level: int) -> None:
+    """Draw a sentence as a heading; of a very long one the beginning, and all of it on a click."""
+    st.markdown(
+        f"{'#' * level} {label(text, longest=_TITLE)}", help=label(text) if len(text) > _TITLE else None
+    )
 
 
 def draw_table(rows: Any, **more: Any) -> Any:

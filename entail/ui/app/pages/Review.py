@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from entail.ui.components.elements import draw_sentence
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.shell import page
 from entail.ui.review.curation import compare, draw_begin, draw_curation
 from entail.ui.review.queue import draw_copies, pick_hypothesis
-from entail.ui.shared.text import label
 from entail.ui.work.projects import draw_no_project, pick_project
 
 with page("Review", "Compare the copies of a hypothesis, and agree on one tree.") as (shared, author):
@@ -24,7 +24,7 @@ with page("Review", "Compare the copies of a hypothesis, and agree on one tree."
     with right:
         if not copies:
             st.stop()
-        st.subheader(label(copies[0].hypothesis, longest=600))
+        draw_sentence(copies[0].hypothesis, level=3)
         trees = [
             shared.log.history(str(piece.tree_id)).tree if piece.submitted_seq is not None else None
             for piece in copies

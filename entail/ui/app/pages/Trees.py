@@ -4,7 +4,7 @@ import streamlit as st
 
 from entail.errors import DamagedTreeError, UnknownTreeError
 from entail.runtime.models import model_cache
-from entail.ui.components.elements import pick_view
+from entail.ui.components.elements import draw_sentence, pick_view
 from entail.ui.components.inbox import keep_claim
 from entail.ui.frame.shell import page as framed
 from entail.ui.review.comments import draw_comments
@@ -71,7 +71,7 @@ with framed("Trees") as (shared, author):
         node = page.node
         with st.container(key="candidates-head", gap="xxsmall"):
             st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
-            st.markdown(f"# {label(screen.query or node.text, longest=600)}")
+            draw_sentence(screen.query or node.text, level=1)
             verdict = st.container()  # filled last: it is computed while the rest is drawn
             if page.check and node.children:
                 page.check.start(step_of(page.tree, node))
