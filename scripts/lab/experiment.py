@@ -59,6 +59,8 @@ of a figure, or of its difference from another stage (`over`)::
     data = "EntailmentBank dev, 537 unseen queries"
     measure = "MAP"
     rival = "MiniLM"
+
+With `result` and `rival_arm` they are those of the row named as the model, and of a rival, in another result.
 """
 
 from __future__ import annotations
@@ -147,6 +149,8 @@ class Stated:
     data: str
     measure: str
     rival: str
+    result: str = ""
+    rival_arm: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)

@@ -21,7 +21,7 @@ from entail.data.writing import write_text
 from entail.statistics.paired import paired_difference
 from lab.adapters import Values
 from lab.errors import LabError
-from lab.experiment import Experiment, read_experiment
+from lab.experiment import SHIP, Experiment, read_experiment
 from lab.record import record_page, table
 from lab.run import MEAN, Run
 from lab.ship import Checked
@@ -117,21 +117,28 @@ def add_former(
 
 
 def stated_figures(experiment: Experiment, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the card of a recipe's model states, from its result file."""
-    rows = {row["arm"]: row["figures"] for row in result["rows"]}
-    own, rival = list(rows.values())[-1], rows.get(experiment.measure.paired_with, {})
-    return [
-        {
-            "task": stated.task,
-            "data": stated.data,
-            "measure": stated.measure,
-            "value": own[stated.metric]["mean"],
-            "interval": [own[stated.metric][end] for end in ("low", "high")],
-            "rival": stated.rival,
-            "rival_value": rival[stated.metric]["mean"],
-        }
-        for stated in experiment.stated
-    ]
+    """Return what the card of a recipe's model states, from its result file and those it names."""
+    own = {row["arm"]: row["figures"] for row in result["rows"]}
+    states = []
+    for stated in experiment.stated:
+        rows, arm, rival_arm = own, list(own)[-1], experiment.measure.paired_with
+        if stated.result:
+            named = json.loads((RESULTS / f"{stated.result}.json").read_text(encoding="utf-8"))
+            rows = {row["arm"]: row["figures"] for row in named["rows"]}
+            arm, rival_arm = experiment.name.removeprefix(SHIP), stated.rival_arm
+        figure = rows[arm][stated.metric]
+        states.append(
+            {
+                "task": stated.task,
+                "data": stated.data,
+                "measure": stated.measure,
+                "value": figure["mean"],
+                "interval": [figure["low"], figure["high"]],
+                "rival": stated.rival,
+                "rival_value": rows[rival_arm][stated.metric]["mean"],
+            }
+        )
+    return states
 
 
 def _selected(experiment: Experiment, arm: str, runs: Sequence[Run]) -> list[Run]:

@@ -217,7 +217,8 @@ def _draw_joint_reading(first: str, second: str) -> None:
             f"Read together by {label(model_label(name))}: "
             f"first → second {forward}, second → first {backward}.",
             help="Probability of entailment by a judge, which cannot search. It tells better whether a "
-            "sentence entails the other at all; the encoder tells better which one does.",
+            "sentence entails the other at all; on SNLI and MultiNLI the encoder tells better "
+            "which one does.",
         )
 
 

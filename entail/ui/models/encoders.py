@@ -37,7 +37,7 @@ INSTALLED = "Installed"
 _VIEWS = ("Card", "Promote")
 _ROWS_SHOWN = 10
 _DIGEST = re.compile(r" \([0-9a-f]{12}\)")
-_FIRST_MEASURES = ("MAP", "MRR", "accuracy", "AUROC, exchanged", "F1")
+_FIRST_MEASURES = ("MAP", "MRR", "accuracy", "accuracy of direction", "AUROC, exchanged", "F1")
 
 
 @dataclass(frozen=True)
