@@ -117,8 +117,8 @@ def experiments() -> Iterator[dict[str, Any]]:
         "Check a step",
         ("Whole steps told from steps with a premise exchanged", f"{checked[-1][1]:.0f}%"),
         f"By {checked[0][0]} {checked[0][1]:.0f}%.",
-        "594 steps of EntailmentBank dev, whole ones against those with a premise exchanged for one that is near "
-        f"by MiniLM; by BM25 {100 * harder:.0f}%. By chance half of such pairs are told right.",
+        "594 steps of EntailmentBank dev, whole ones against those with a premise exchanged for one that is "
+        f"near by MiniLM; by BM25 {100 * harder:.0f}%. By chance half of such pairs are told right.",
         "Pairs told right, %",
         checked,
         next(iter(shipped["trainings"].values())),
@@ -146,8 +146,8 @@ def experiments() -> Iterator[dict[str, Any]]:
         "Answer questions",
         ("Questions whose annotated passage is found first", f"{answered[-1][1]:.0f}%"),
         f"By {answered[0][0]} {answered[0][1]:.0f}%: better than every encoder here.",
-        f"10,570 questions of SQuAD dev; entailment tuning is {answered[1][1] - answered[-1][1]:.1f} points below "
-        "the same training without it; its paper reports 3.3 above.",
+        f"10,570 questions of SQuAD dev; entailment tuning is {answered[1][1] - answered[-1][1]:.1f} points "
+        "below the same training without it; its paper reports 3.3 above.",
         "Annotated passage found first, %",
         answered,
         table["runs"][0],

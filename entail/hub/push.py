@@ -114,7 +114,7 @@ def _stage_encoder(entry: EncoderEntry, folder: Path, *, merged: bool) -> None:
         return
     _copy_files(entry.path, folder, entry.name)
     if entry.base is not None:
-        base = _public_name(entry.base, entry.name, remedy="push it merged (--merged)")
+        base = _public_name(entry.base, entry.name, remedy="push it merged into its base")
         for part in (folder, folder / PREMISE_TOWER):
             if (part / "adapter_config.json").is_file():
                 _set_base(part / "adapter_config.json", base)

@@ -94,8 +94,7 @@ def push_folder(
     info: Any = ask(lambda: api.repo_info(repo, repo_type=kind), repo=repo)
     if private and info.private is False:
         raise HubError(
-            f"{repo} is public, so everybody could see the push; allow that (--public), or choose "
-            "another name",
+            f"{repo} is public, so everybody could see the push; push it as public, or choose another name",
             reason="place",
         )
     present = [sibling.rfilename for sibling in info.siblings or ()]

@@ -359,8 +359,8 @@ def _active_or_fallback(role: Role) -> Active:
     else:
         return Active(name, usable[name] or pointer.revision, pointer=pointer, role=role)
     notice = (
-        f"{name}, promoted by {pointer.by}, cannot be used: {reason}; {instead}. Promote another one, or go "
-        f"back: entail promote --back --role {role}"
+        f"{name}, promoted by {pointer.by}, cannot be used: {reason}; {instead}. Promote another one, or "
+        "restore the one before"
     )
     return replace(fallback, pointer=pointer, notice=notice)
 

@@ -106,7 +106,7 @@ def test_fallback_where_the_promoted_model_is_unusable(
     now = active(role="direction")
     assert (now.encoder, now.number) == (shipped, 1)
     assert "mine@" in str(now.notice)
-    assert "entail promote --back --role direction" in str(now.notice)
+    assert "restore" in str(now.notice)
     with monkeypatch.context() as update:  # of the package, which changed the weights that ship
         update.setattr("entail.registry.models.is_shipped", lambda name: name == mine)
         now = active(role="direction")

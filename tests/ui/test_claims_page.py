@@ -22,7 +22,7 @@ from entail.ui.claims.passages import overview
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import html, named, opened, own_trees, said, settled
 
-STAR = '<span title="known to answer">★</span> '
+STAR = '<span title="reference passage">★</span> '
 PASSAGES = [
     "Tesla was born in Smiljan in 1856.",
     "A person who was born where a known place exists.",
@@ -162,8 +162,8 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert app.selectbox(key="claims_by").value == "nli-fake"
     first = passages(tables(app)[0])
-    assert "nli-fake: entails, P = 90%" in first[0]
-    assert "does not entail, P = under 1%" in first[1]
+    assert "nli-fake: entails (90%)" in first[0]
+    assert "does not entail (over 99%)" in first[1]
     figures = app.table[0].value
     assert next(iter(figures["entail, by nli-fake"])).startswith("1 of ")
     answered = state_answer("Where was Tesla born?", "Smiljan").text

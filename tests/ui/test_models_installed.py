@@ -66,7 +66,7 @@ def test_encoders_are_listed_with_their_figures_and_shown(
     assert (mine["role"], mine["base"], mine["score"]) == ("Retriever", "tiny", 0.61)
     assert mine["measured on"] == "MAP: grove, 9 queries"
     assert mine["revision"] == resolve("mine").revision
-    assert list(rows["state"]) == ["active for all corpora", "", "", "refused", ""]
+    assert list(rows["state"]) == ["active for all corpora", "", "", "cannot be loaded", ""]
     assert "found only pytorch_model.bin, which can run code" in said(at_model(app, "pickled", "Card"))
     card = at_model(app, "mine", "Card")
     assert "#### Mine\n[spy](https://spy.example/x.png)" in said(card), "no picture is fetched"

@@ -221,7 +221,8 @@ class CorpusStore:
                 raise CorpusError(f"{info.name!r} has no premise {missing[0]!r}; it may have been retired")
             if not 0 < len(retired) < info.count:
                 raise CorpusError(
-                    f"expected 1 to {info.count - 1} of the premises of {info.name!r} to retire"
+                    f"expected at least one premise to stay in {info.name!r}, found {len(retired)} of "
+                    f"{info.count} to retire; correct them, or archive the corpus"
                 )
             return _insert_version(connection, corpus_id, "retire", author, retired=retired)
 

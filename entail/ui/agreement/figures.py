@@ -42,10 +42,10 @@ def draw_figures(report: ProjectAgreement) -> None:
     )
     kappa = f", Fleiss' kappa {judged.fleiss:.2f}" if judged.fleiss is not None else ""
     columns[3].caption(f"{judged.n:,} candidates{kappa}")
-    waiting = f" {report.waiting:,} more wait for a copy." if report.waiting else ""
+    waiting = f" Without all copies: {report.waiting:,}." if report.waiting else ""
     st.caption(
-        f"1 is perfect agreement, 0 that of chance. {report.trees['clades'].hypotheses:,} hypotheses "
-        f"have all copies, each as it was first submitted.{waiting}"
+        "1 is perfect agreement, 0 that of chance. Hypotheses with all copies, each as it was first "
+        f"submitted: {report.trees['clades'].hypotheses:,}.{waiting}"
     )
 
 
@@ -75,7 +75,9 @@ def draw_pairs(report: ProjectAgreement) -> None:
             }
         )
     percent = st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100)
-    number = st.column_config.NumberColumn(format="%.2f")
+    number = st.column_config.NumberColumn(
+        format="%.2f", help="Agreement of the two on candidates: 1 is perfect, 0 that of chance."
+    )
     draw_table(
         pd.DataFrame(rows),
         placeholder="not defined",

@@ -99,7 +99,7 @@ def _pick_source(shared: Workspace) -> Source | None:
     if not infos:
         st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return None
-    names = {key: f"{info.name} ({info.count:,} premises)" for key, info in infos.items()}
+    names = {key: f"{info.name} ({count_of(info.count, 'premise')})" for key, info in infos.items()}
     sample = next((key for key, info in infos.items() if info.name == SAMPLE_NAME), next(iter(infos)))
     left, right = st.columns([3, 2])
     info = infos[LINK.pick("facts", "Corpus", names, sample, draw=left.selectbox)]
@@ -192,9 +192,9 @@ def end_message(walk: Chain) -> str:
     """Return why a chain ended."""
     last = walk.steps[-1] if walk.steps else None
     if walk.stopped == "bare prefix" and last is not None:
-        return f"Complete: no candidate improves it ({last.stop_score:.3f} against {last.scores[0]:.3f})."
+        return f"Complete: ending here scores {last.stop_score:.3f}, the best candidate {last.scores[0]:.3f}."
     if walk.stopped == "nothing visible":
-        return "Stopped: no other premise is visible."
+        return "Stopped: no related premise is left."
     message = f"Stopped: limit of {count_of(DEFAULT_LENGTH, 'premise')} reached."
     if last is not None and last.stop_score is None:
         message += " This scorer cannot tell when an explanation is complete."
@@ -210,7 +210,7 @@ def _draw_chain(scene: Scene) -> None:
     walk = scene.walk
     if walk.by_hand < len(scene.picks) and scene.making is None:
         st.warning(
-            "Some chosen premises are no longer visible. The chain continues from the last visible one.",
+            "Some premises that you chose are no candidates any more. The chain continues from the last one.",
             icon=":material/visibility_off:",
         )
     left, right = st.columns([5, 6], gap="large")
@@ -266,7 +266,7 @@ def _draw_step(scene: Scene, number: int) -> None:
     for rank, fact in enumerate(step.candidates[:SHOWN], start=1):
         _draw_candidate(scene, number, rank, fact, words)
     if step.stop_score is not None:
-        st.caption(f"{step.stop_score:.3f} without another premise")
+        st.caption(f"Score if the chain ends here: {step.stop_score:.3f}")
 
 
 def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: frozenset[str]) -> None:

@@ -78,7 +78,7 @@ def pick_pool(shared: Workspace) -> Pool | None:
     task = _upload() if choice == _UPLOAD else _open(files[choice])
     pool = await_value(task, waiting="Reading …") if task is not None else None
     if pool is not None:
-        questions = f" · {len(pool.questions):,} questions with known passages" if pool.questions else ""
+        questions = f" · {len(pool.questions):,} questions with reference passages" if pool.questions else ""
         columns = label(", ".join(pool.unread_columns))
         unread = f" · columns not read: {columns}" if columns else ""
         st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}{unread}")
@@ -132,7 +132,7 @@ def pick_judge() -> str | None:
     """Draw the field for the judge of the passages and return its name, None without one."""
     names = list_judges()
     first = active_name("judge", names)
-    judge = _pick_model("by", "Judge", names, first=first, help_="Gives P(passage entails claim).")
+    judge = _pick_model("by", "Judge", names, first=first, help_="How likely a passage entails the claim.")
     if not names:
         st.caption(
             ":material/info: No NLI cross-encoder yet. Train one with `entail train judge`, or pull one on "

@@ -58,7 +58,7 @@ def draw_passages(
     reader: str | None = None,
 ) -> None:
     """Draw the passages that both retrievers find for question and claim, and the answer in each list."""
-    k = LINK.pick("k", "Passages a list", DEPTHS, 5, width=130)
+    k = LINK.pick("k", "Passages per list", DEPTHS, 5, width=130)
     lists = _find_lists(pool, claim_pair, names, k)
     if lists is None:
         return
@@ -79,7 +79,7 @@ def draw_passages(
         st.caption(":material/info: Example chosen because its lists differ.")
     st.caption(
         "Highlighted: words of the query."
-        + (" ★ known to answer." if lists.gold else "")
+        + (" ★ reference passage." if lists.gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
     # Where the lists ship, the indexes are still missing for whatever is asked next. Building them would slow
@@ -139,7 +139,7 @@ def take_scores(judge: str, passages: Sequence[str], claim: str) -> Task[list[Pa
         values = load_judge(judge).entailment(texts, [claim] * len(texts), progress=report).tolist()
         words = {True: "entails", False: "does not entail"}
         return [
-            PassageScore(value, entails, f"{words[entails]}, P = {certainty(value)}")
+            PassageScore(value, entails, f"{words[entails]} ({certainty(value if entails else 1 - value)})")
             for value, entails in ((value, value >= THRESHOLD) for value in values)
         ]
 
@@ -226,7 +226,7 @@ def _draw_pair(
 def _passage_html(
     pool: Pool, lists: PassageLists, row: ListedPassage, words: frozenset[str], scores: Scores
 ) -> str:
-    star = '<span title="known to answer">★</span> ' if row.position in lists.gold else ""
+    star = '<span title="reference passage">★</span> ' if row.position in lists.gold else ""
     verdicts = "".join(
         f'<span class="says{" yes" if of[row.position].entails else ""}">'
         f"{html.escape(model_name(judge))}: {html.escape(of[row.position].words)}</span>"

@@ -85,7 +85,7 @@ def _pick(listed: Mapping[str, KnownQuestion]) -> None:
     now = str(st.session_state.get(_QUESTION, "")).strip()
     st.session_state[_PICK] = now if now in listed else _OWN
     st.selectbox(
-        "Known questions",
+        "Example questions",
         [_OWN, *listed],
         format_func=lambda text: text or "My own question",
         key=_PICK,

@@ -13,7 +13,7 @@ import streamlit as st
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
-from entail.data.text import fold
+from entail.data.text import count_of, fold
 from entail.encoders.catalogue import SHIPPED
 from entail.encoders.training_queries import has_training_record, training_queries_of
 from entail.errors import EntailError
@@ -91,7 +91,7 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     mode = LINK.pick("mode", "Compare over", MODES, QUERY, draw=pick_view)
     largest = max(corpora, key=lambda corpus: corpus.count).id
     cells = st.columns([3, 2, 2, 1])
-    titles = {id_: f"{info.name} ({info.count:,} premises)" for id_, info in ids.items()}
+    titles = {id_: f"{info.name} ({count_of(info.count, 'premise')})" for id_, info in ids.items()}
     corpus = LINK.pick("corpus", "Corpus", titles, largest, draw=cells[0].selectbox)
     preferred = [SHIPPED]  # never one without measured figures
     with suppress(EntailError):  # the Models page says what is wrong
@@ -103,7 +103,9 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
         )
         for cell, part, name in zip(cells[1:], ("left", "right"), usual, strict=False)
     )
-    depth = LINK.pick("depth", "Depth", (10, 20, 50, 100), 20, draw=cells[3].selectbox)
+    depth = 20
+    if mode != BIAS:
+        depth = LINK.pick("depth", "Ranks shown", (10, 20, 50, 100), depth, draw=cells[3].selectbox)
     if first == second:
         st.info(f"Both sides are {label(model_label(first))}. Choose another retriever on one side.")
     return Choice(mode, ids[corpus], first, second, depth)
@@ -152,7 +154,9 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
         )
         offer_example(SPLIT)
         return None
-    columns[1].caption(f"{len(tree_versions):,} trees with premises, over {info.count:,} premises.")
+    columns[1].caption(
+        f"{count_of(len(tree_versions), 'tree')} with premises, over {count_of(info.count, 'premise')}."
+    )
     return Source(KINDS[kind], tree_versions, stored_trees(shared, tree_versions), corpus)
 
 

@@ -294,11 +294,19 @@ def draw_queries(changes: Sequence[QueryChange], names: tuple[str, str], *, key:
     )
     config = {
         "query": columns.TextColumn("Claim", width="large"),
-        "difference": columns.NumberColumn("Gained", format="%+.3f", help="Difference in AP"),
+        "difference": columns.NumberColumn(
+            "Difference",
+            format="%+.3f",
+            help="Average precision of the right retriever minus that of the left.",
+        ),
         "premises": columns.NumberColumn("Premises"),
     }
     for side, retriever in zip(("left", "right"), names, strict=True):
-        config[side] = columns.NumberColumn(f"AP, {retriever}", format="%.3f")
+        config[side] = columns.NumberColumn(
+            f"Precision, {retriever}",
+            format="%.3f",
+            help="Average precision. 1: all reference premises are ranked first; 0: none is found.",
+        )
         config[f"found {side}"] = columns.NumberColumn(f"In top {FOUND_AT}, {retriever}")
     selection = st.dataframe(
         table,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.data.bundled import HELD_OUT_NAME
-from entail.data.text import fold
+from entail.data.text import count_of, fold
 from entail.evaluation.retrieval.effort import Effort
 from entail.evaluation.retrieval.split_comparison import (
     Protocol,
@@ -61,14 +61,17 @@ def draw_trees(pair: Pair, source: Source, *, k: int, alone: bool = False) -> No
         st.markdown(f"##### {label(source.name, longest=600)}")
     else:
         st.caption(
-            f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} reference premises in "
-            f"{split.trees:,} trees ({label(source.name)}), {len(split.corpus):,} candidates."
+            f"{count_of(len(split.gold), 'claim')} with "
+            f"{count_of(split.evaluations[0].pairs, 'reference premise')} in "
+            f"{count_of(split.trees, 'tree')} ({label(source.name)}), {len(split.corpus):,} candidates."
         )
     if source.name == KINDS[EXAMPLES] and split.corpus.name == HELD_OUT_NAME:
         st.markdown(HELD_OUT)
     draw_training_notice(split.gold.texts, split.names)
     if missing := split.gold.missing:
-        with st.expander(f"{len(missing):,} reference premises are not in the corpus: counted as not found"):
+        with st.expander(
+            f"Not in the corpus, counted as not found: {count_of(len(missing), 'reference premise')}"
+        ):
             st.markdown("\n".join(f"- {label(text, longest=300)}" for text in missing[:_NAMED]))
             if len(missing) > _NAMED:
                 st.caption(f"and {len(missing) - _NAMED:,} more")

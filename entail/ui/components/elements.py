@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 _Option = TypeVar("_Option")
 _Interval: TypeAlias = tuple[float, float] | None
 
+_HUB_REASONS = {"place": "Not possible", "quota": "Storage is full", "unexpected": "Error of the Hub"}
+"""Reasons of the Hub whose word for programs says too little."""
+
 _TITLE = 600
 """Characters of a sentence that a heading shows."""
 
 
 def draw_error(error: Exception) -> None:
     """Draw an error of the library; one of the Hub with its reason."""
-    reason = error.reason.replace("_", " ").capitalize() if isinstance(error, HubError) else ""
+    reason = ""
+    if isinstance(error, HubError):
+        reason = _HUB_REASONS.get(error.reason, error.reason.replace("_", " ").capitalize())
     st.error((f"**{reason}.** " if reason else "") + label(str(error)), icon=":material/error:")
 
 

@@ -222,7 +222,8 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         matches = f"more than {COUNTED:,}" if terms and count > COUNTED else f"{count:,}"
-        st.caption(f"{matches} of {corpus.count:,} premises. Select one to correct or retire it.")
+        hint = "Select one to correct or retire it." if count else "Try fewer words."
+        st.caption(f"{matches} of {count_of(corpus.count, 'premise')}. {hint}")
         if (pages := -(-count // _PAGE)) > 1:
             st.pagination(pages, key=f"page-{search}")
     if is_locked_in_demo("corpora cannot be changed"):
@@ -270,7 +271,7 @@ def _change(author: str | None, change: Callable[[str], CorpusInfo], *, grows: b
             st.session_state[_GROWN] = st.session_state.get(_GROWN, 0) + 1
         else:
             st.session_state.pop(_SELECTED, None)
-        st.session_state[_NOTICE] = f"Saved: version {info.version}, {info.count:,} premises."
+        st.session_state[_NOTICE] = f"Saved: version {info.version}, {count_of(info.count, 'premise')}."
         st.rerun()
 
 
@@ -295,7 +296,7 @@ def _describe(change: CorpusChange) -> str:
         case "archive" | "restore":
             return f"{change.change}d it"
         case _:
-            return f"imported {change.added:,} premises"
+            return f"imported {count_of(change.added, 'premise')}"
 
 
 def _more(count: int) -> str:

@@ -190,9 +190,21 @@ def _draw_figures(verdict: Verdict, form: GaussianForm) -> None:
         "Calibrated on dev." if form.threshold is not None else "Default: the encoder was not calibrated."
     )
     figures = (
-        ("First → second", f"{verdict.forward:.3f}", "sim(second || first), higher if the first entails"),
-        ("Second → first", f"{verdict.backward:.3f}", "sim(first || second), higher if the second entails"),
-        ("Margin", f"{verdict.margin:+.2f}", "Difference of both in logits"),
+        (
+            "First → second",
+            f"{verdict.forward:.3f}",
+            "Similarity of the second given the first, high if it follows.",
+        ),
+        (
+            "Second → first",
+            f"{verdict.backward:.3f}",
+            "Similarity of the first given the second, high if it follows.",
+        ),
+        (
+            "Margin",
+            f"{verdict.margin:+.2f}",
+            "Difference of their log-odds; above 0 the first entails.",
+        ),
         ("Threshold", f"{threshold_of(form):.3f}", f"Similarities above it are entailments. {fitted}"),
     )
     for cell, (name, value, explanation) in zip(st.columns(4), figures, strict=True):

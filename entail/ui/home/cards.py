@@ -71,6 +71,8 @@ def draw_examples(trees: Sequence[TreeSummary]) -> None:
     with st.expander(f"Examples ({len(trees):,})", icon=":material/school:"):
         for tree in trees[:_SHOWN]:
             draw_link(tree)
+        if len(trees) > _SHOWN:
+            st.page_link("pages/Trees.py", label=f"All {len(trees):,} examples", icon=":material/list:")
 
 
 def draw_link(tree: TreeSummary) -> None:

@@ -146,7 +146,7 @@ def _cells(model: _Model, uses: Collection[str]) -> dict[str, Any]:
     return {
         "model": model_label(model.name),
         "role": ROLES[model.role].title,
-        "state": "refused" if model.problem else f"active for {', '.join(uses)}" if uses else "",
+        "state": "cannot be loaded" if model.problem else f"active for {', '.join(uses)}" if uses else "",
         "score": first.value if first else None,
         "simple rule": first.rival_value if first else None,
         "measured on": f"{first.measure}: {_DIGEST.sub('', first.data)}" if first else "",

@@ -138,7 +138,9 @@ def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) ->
         return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "
-        problem.error(label(f"{prefix}{error}"), icon=":material/error:")
+        name, colon, rest = str(error).partition(": ")
+        words = f"{setting_label(name)}: {rest}" if colon and name.isidentifier() else f"{prefix}{error}"
+        problem.error(label(words), icon=":material/error:")
         return None
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from entail.data.text import count_of
 from entail.errors import EntailError
 from entail.teams.curation import Comparison
 from entail.teams.differences import Difference, Kind
@@ -35,7 +36,7 @@ def draw_begin(shared: Workspace, author: str, pieces: list[Piece]) -> None:
     missing = sum(piece.submitted_seq is None for piece in pieces)
     if missing:
         st.caption(
-            f"An agreed tree can begin when all are submitted: {missing} of {len(pieces)} are missing."
+            f"Submitted: {len(pieces) - missing} of {len(pieces)} copies. The agreed tree begins with all."
         )
         return
     if not allowed(shared.database, author, "oversee", pieces[0].id.project_id).allowed:
@@ -115,7 +116,7 @@ def draw_difference(row: Difference, tree: Tree, *, holders: str = "") -> None:
     with st.container(gap=None):
         st.markdown(f":material/{icon}: {label(row.text, longest=200)}")
         under = f" · below {label(parent.text, longest=60)}" if parent is not None else ""
-        replaced = f" · replaces {len(row.replaces)}" if row.replaces else ""
+        replaced = f" · replaces {count_of(len(row.replaces), 'conclusion')}" if row.replaces else ""
         st.caption(f"{kind}{holders}{under}{replaced}")
 
 

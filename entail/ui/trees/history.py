@@ -94,7 +94,7 @@ def _draw_comparison(page: TreePage, seq: int, other: int) -> None:
         compare = partial(page.shared.versions.compare, page.summary.id, actor=page.shared.viewer)
         sides: Mapping[int, list[Difference]] = {seq: compare(other, seq), other: compare(seq, other)}
         for side, rows in sides.items():
-            st.markdown(f"**Only in {side}** ({len(rows):,})")
+            st.markdown(f"**Only in version {side}** ({len(rows):,})")
             lacking = page.history.at(seq if side == other else other).tree
             for row in rows:
                 draw_difference(row, lacking)

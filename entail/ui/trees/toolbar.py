@@ -189,7 +189,7 @@ def _write(page: TreePage) -> None:
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
         key = f"write-{page.screen.tree_id}-{page.screen.sent}"
-        text = st.text_area("Statement", placeholder="One sentence", key=key)
+        text = st.text_area("Sentence", placeholder="One sentence", key=key)
         if st.form_submit_button("Write", type="primary"):
             _act(page, Write(node=node.id, text=text.strip()))
 
@@ -235,7 +235,8 @@ def _move(page: TreePage) -> None:
     excluded = {node.id, node.parent, *(other.id for other in tree.descendants(node.id))}
     targets = [other for other in tree.nodes.values() if other.id not in excluded or other.id == goal]
     if node.id == ROOT or not targets:
-        st.info("There is no other node to move it to.")
+        reason = "the hypothesis is the top of the tree" if node.id == ROOT else "no other node can hold it"
+        st.info(f"It cannot be moved: {reason}.")
         return
     with st.form("move", border=False):
         st.caption(label(_shorten(node)))
@@ -249,7 +250,7 @@ def _move(page: TreePage) -> None:
 def _remove(page: TreePage) -> None:
     node = page.node
     if node.id == ROOT:
-        st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
+        st.info("The hypothesis cannot be removed. Edit it, or archive the tree in the list of trees.")
         return
     st.caption(label(_shorten(node)))
     with st.form("remove", border=False):

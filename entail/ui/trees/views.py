@@ -34,10 +34,7 @@ _MARKS: Mapping[State, tuple[str, str]] = {
 }
 """Colour and icon of each state."""
 
-_HINT = (
-    "A hint by shared words and by {name}, which learnt from steps of science trees. A premise that looks "
-    "right and is not can pass."
-)
+_HINT = "A hint from shared words and from {name}. It can miss a premise that looks right but is wrong."
 
 
 def draw_view(page: TreePage, view: str) -> None:
@@ -85,7 +82,7 @@ def draw_step_check(page: TreePage) -> None:
     if task.error is not None:
         st.caption(f":material/error: {label(str(task.error))}")
     elif task.value is not None:
-        _draw_verdict(task.value, step, help=_HINT.format(name=label(page.check.name)))
+        _draw_verdict(task.value, step, help=_HINT.format(name=label(model_name(page.check.name))))
 
 
 def list_pending(page: TreePage) -> list[Task[StepVerdict]]:

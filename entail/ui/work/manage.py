@@ -97,6 +97,7 @@ def draw_owner(shared: Workspace, author: str, project: Project) -> None:
         if st.form_submit_button("Save"):
             with show_errors():
                 shared.projects.change(project.id, actor=author, name=name, plan=plan)
+                st.session_state["work_notice"] = "Settings saved"
                 st.rerun()
     _draw_corpus(shared, author, project)
     st.markdown("**Export**")

@@ -40,6 +40,24 @@ _MOVES: Mapping[State, Sequence[tuple[str, str, Action]]] = {
 }
 """Title, icon and action of the moves that an annotator can make from each state."""
 
+_DONE: Mapping[str, str] = {
+    "take": "took it",
+    "assign": "assigned it",
+    "drop": "dropped it",
+    "release": "released it",
+    "submit": "submitted it",
+    "take back": "took it back",
+    "review": "began the review",
+    "accept": "accepted it",
+    "send back": "sent it back",
+    "curate": "began the agreed tree",
+    "agree": "submitted the agreed tree",
+    "reopen": "opened it again",
+    "undo": "undid the move before",
+    "import": "imported it",
+}
+"""Action of a move -> its words in the log."""
+
 
 def badge(state: State) -> str:
     """Return a state as Markdown."""
@@ -77,7 +95,7 @@ def draw_own(shared: Workspace, author: str | None, project: Project) -> None:
     if author:
         draw_mentions(shared.comments, author)
     if not pieces:
-        st.caption("Nothing is yours yet. *Next* hands you the first hypothesis.")
+        st.caption("Nothing is yours yet." + (" *Next* hands you the first hypothesis." if author else ""))
         return
     first: list[State] = ["sent back", "in progress", "open"]
     rank = {state: at for at, state in enumerate([*first, *(s for s in STATES if s not in first)])}
@@ -184,11 +202,11 @@ def _draw_log(shared: Workspace, actor: str, piece: Piece) -> None:
     """Draw the moves of a piece, and the button that undoes the last one if it is the actor's."""
     moves = shared.work.moves(piece.id, actor=actor)
     for row in moves:
-        reason = f": {label(row.reason, longest=300)}" if row.reason else ""
+        reason = f": {label(row.reason, longest=300)}" if row.reason and row.action != "undo" else ""
         author = with_mark(row.author, verified=row.verified)
-        st.caption(f"{local(row.at):%d %b %H:%M} · {author} · {row.action}{reason}")
+        st.caption(f"{local(row.at):%d %b %H:%M} · {author} {_DONE.get(row.action, row.action)}{reason}")
     is_own = bool(moves) and moves[-1].author == actor and moves[-1].action not in ("undo", "import")
-    if is_own and st.button(f"Undo {moves[-1].action}", icon=":material/undo:", key="undo_move"):
+    if is_own and st.button("Undo the last move", icon=":material/undo:", key="undo_move"):
         with show_errors():
             shared.work.undo(piece.id, actor=actor)
             st.rerun()

@@ -27,17 +27,17 @@ def draw_progress(shared: Workspace, author: str, project: Project) -> None:
         ("Accepted", f"{done:,} of {total:,}", "Pieces, a copy each"),
         (
             "Minutes a tree",
-            f"{sum(minutes) / len(minutes):.0f}" if minutes else "none",
-            "Without pauses over 5",
+            f"{sum(minutes) / len(minutes):.0f}" if minutes else "unknown",
+            "Without pauses of more than 5 minutes",
         ),
         (
             "Candidates read",
-            f"{progress.read_per_accepted:.1f}" if progress.read_per_accepted is not None else "none",
+            f"{progress.read_per_accepted:.1f}" if progress.read_per_accepted is not None else "unknown",
             "Candidates shown for each accepted premise",
         ),
         (
             "Hours left",
-            f"{progress.hours_left:.1f}" if progress.hours_left is not None else "none",
+            f"{progress.hours_left:.1f}" if progress.hours_left is not None else "unknown",
             "Time that the pieces not yet submitted take at the pace of the others",
         ),
     )

@@ -29,8 +29,8 @@ with page("Agreement", "How far the annotators of a hypothesis agree, and where 
         report = measure_agreement(shared.database, shared.log, project.id, actor=shared.viewer)
     if not report.hypotheses:
         st.info(
-            "Nothing to compare yet: agreement needs hypotheses with two copies or more, all submitted. "
-            f"{report.waiting:,} wait for a copy.",
+            "Nothing to compare yet: agreement needs hypotheses with two copies or more, all submitted."
+            + (f" Hypotheses that lack a copy: {report.waiting:,}." if report.waiting else ""),
             icon=":material/hourglass_empty:",
         )
         st.stop()
