@@ -192,7 +192,7 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     content = json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]})
     (folder / "small.json").write_text(content, encoding="utf-8")
     app = on_claims(app, over="file-small.json", left="tfidf", right="bm25")
-    assert "small.json: 2 passages · 2 questions with known passages" in said(app)
+    assert "small.json: 2 passages · 2 questions with reference passages" in said(app)
     app = settled(app.selectbox(key="claims_pick").set_value("Where was Tesla born?").run())
     assert app.text_input(key="claims_answer").value == "Smiljan"
     assert "**With the answer:** Tesla was born in Smiljan." in said(app)

@@ -105,7 +105,7 @@ def test_decisions_of_authors_are_marked_as_they_are_now(app: AppTest, shared: W
     shared.log.undo(tree, author="Ada")
     assert decided(settled(app.run())) == (1, 0)
     app = compared(app, mode="split", trees="team")
-    assert "1 claims with 1 reference premises in 1 trees" in said(app)
+    assert "1 claim with 1 reference premise in 1 tree" in said(app)
 
 
 def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:

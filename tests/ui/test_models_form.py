@@ -121,7 +121,7 @@ def test_settings_of_the_table_are_used_and_wrong_ones_explained(
         with monkeypatch.context() as table:
             edit_table(table, **{setting: text})
             app = view()
-        assert f"{setting.lower()}: expected" in said(app)
+        assert f"{setting}: expected" in said(app)
         assert start(app).disabled
     edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", **{"Reference triplets": "true"})
     app = view()
