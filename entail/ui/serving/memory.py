@@ -125,7 +125,7 @@ def _draw_actions(shared: Workspace) -> None:
             icon=":material/bolt:",
             key="serving_load_button",
             on_click=start_task,
-            args=(LOADING, title, lambda _: _load(shared, *loadable[title])),
+            args=(LOADING, title, lambda _: _load(shared, title, *loadable[title])),
             kwargs={"slot": _SLOT},
             help="Loads it and lets it read a text, so that the next request is answered at once.",
         )
@@ -152,7 +152,7 @@ def _draw_actions(shared: Workspace) -> None:
         help="Until the app restarts, also for trainings; ENTAIL_DEVICE sets it for good.",
     )
     if loaded := draw_result(LOADING, st.session_state.get(_SLOT), str, waiting="Loading …", slot=_SLOT):
-        st.caption(f"{model_label(loaded)} is loaded and warm.")
+        st.caption(f"Loaded and warm: {loaded}.")
 
 
 def _list_loadable(shared: Workspace) -> dict[str, tuple[str, str, str]]:
@@ -166,12 +166,12 @@ def _list_loadable(shared: Workspace) -> dict[str, tuple[str, str, str]]:
     return loadable | {f"Index: {info.name}": (INDEX, active(info.name).encoder, info.id) for info in corpora}
 
 
-def _load(shared: Workspace, kind: str, name: str, detail: str) -> str:
+def _load(shared: Workspace, title: str, kind: str, name: str, detail: str) -> str:
     if kind == INDEX:
         finish(model_cache().get_or_start(name, shared.corpora.corpus(detail), wait=0))
     else:
         load(kind, name, detail)
-    return name
+    return title
 
 
 def _unload(name: str) -> None:

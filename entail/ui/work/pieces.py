@@ -51,7 +51,7 @@ _DONE: Mapping[str, str] = {
     "accept": "accepted it",
     "send back": "sent it back",
     "curate": "began the agreed tree",
-    "agree": "submitted the agreed tree",
+    "agree": "accepted the agreed tree",
     "reopen": "opened it again",
     "undo": "undid the move before",
     "import": "imported it",
