@@ -385,3 +385,8 @@ def draw_comparison(comparison: PairedComparison, names: tuple[str, str]) -> Non
         "In brackets: 95 % bootstrap interval over cases; ● if it excludes 0. p: paired randomisation "
         "test, not corrected for the number of measures. The first measure above decides."
     )
+    if any(name.startswith("MAP") for name in comparison.measures):
+        st.caption(
+            "Hit@k: share of the premises in the first k. MAP and NDCG: quality of the whole ranking. Paper: "
+            "the claim itself is a candidate; query excluded: it is not."
+        )
