@@ -225,7 +225,7 @@ def test_a_server_that_is_down_is_named_before_premises_are_encoded(
     name: str, url: str, encoder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name == "milvus":
-        pytest.importorskip("pymilvus")
+        pytest.importorskip("pymilvus", reason="its client is optional")
     monkeypatch.setenv("ENTAIL_INDEX", name)
     monkeypatch.setenv("ENTAIL_INDEX_URL", url)
     with pytest.raises(IndexEngineError, match="127") as error:

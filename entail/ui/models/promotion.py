@@ -257,8 +257,8 @@ def _draw_promote(
         require_no_worse(name, revision, now, comparison)
     except PromotionError as error:
         reason, refused = str(error), True
-        for name_ in (name, now.encoder):
-            reason = reason.replace(f" {name_} ", f" {model_label(name_)} ")
+        for model in (name, now.encoder):
+            reason = reason.replace(f" {model} ", f" {model_label(model)} ")
         st.warning(label(reason[:1].upper() + reason[1:]), icon=":material/front_hand:")
         # The key holds candidate and move: a tick never carries over to another decision.
         anyway = st.checkbox("Promote anyway", key=f"anyway-{revision}-{now.number}")
